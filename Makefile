@@ -159,10 +159,10 @@ help:
 #: make budgets         requests of everyday work, counted and held against what is allowed (BUDGETS=--help)
 #: make bench           the workloads beside sshfs and rclone (BENCH=--help)
 #: make bench LINKS=1   everyday work through slow, uneven, stalling and dying links
-#: make bench-table     its last table into README.md
-#: make lint            formatting, cppcheck, direction of includes
+#: make bench-table     its last table into tests/bench/README.md, and the picture of it into README.md
+#: make lint            formatting, cppcheck, functions that nobody calls, direction of includes
 #: make format          clang-format everything
-#: make table           write the tables of README.md that the code prints
+#: make table           write the figures of documents that come from the sources: budgets, speeds
 #: make install         PREFIX=/usr/local SBINDIR=/sbin DESTDIR= (tools/install.mk has more)
 #: make uninstall       the same
 #: make deb             a package for Debian, in build/deb

@@ -36,11 +36,8 @@ $(foreach l,$(TEST_LAYERS),$(eval $(call layer_test,$l)))
 
 # ---- Programs that the scripts of tests/mount run -------------------------------------------------
 
-TEST_PROGRAMS := oracle posix stress relay differences
+TEST_PROGRAMS := oracle posix stress relay
 TEST_BIN      := $B/tests/bin
-
-LIBS_differences = $(LIBS_fs)
-EXT_differences  = $(EXT_fs)
 
 define test_program
 $(TEST_BIN)/$(1): $$$$(call obj,$$(wildcard tests/$(1)/*.c)) $$$$(LIBS_$(1))
@@ -77,10 +74,11 @@ $(TEST_BIN)/jitter.so: tests/jitter/jitter.c
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) -O1 -D_GNU_SOURCE -Wall -Wextra -shared -fPIC -o $@ $<
 
-# Writes the tables of README.md that come from the code; tests/mount/readme.t holds README.md against it.
+# Writes the tables of documents that come from figures in the sources; tests/mount/documents.t holds the documents
+# against them.
 .PHONY: table
-table: $(TEST_BIN)/differences
-	$(Q)tests/support/readme-tables write $(abspath $(TEST_BIN))
+table:
+	$(Q)python3 -B tests/support/tables.py write
 
 # ---- Which there are -------------------------------------------------------------------------------
 
@@ -343,7 +341,7 @@ check-includes:
 		--include='*.c' | grep -vE "^(providers/helper/|[^:]*:[0-9]*:.*(printf '| *\* ))" | \
 		grep -vE '^(providers/base/log|tools/(say|help|config|umount_help|describe/[a-z_]*))\.c:' | \
 		grep -vE '^tools/ctl/(output|complete|ctl_help|journal_export)\.c:'
-	@# What a vendor reads of the environment is in the table that README.md and the man pages tell.
+	@# What a vendor reads of the environment is in the table that sandboxfs-providers(7) has.
 	$(Q)! grep -nE 'getenv\(' -r providers --include='*.c' | \
 		grep -vE '^providers/(variables|home|local/(store|bubblewrap)|http/[a-z]*)\.c:'
 	@# json-c 0.18 refuses, where it is strict, every byte of a text above 0x7f.

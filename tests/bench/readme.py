@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""readme.py README RESULTS... - puts the figures that runs of bench.py wrote as JSON into their table in README.md.
+"""readme.py README RESULTS... - puts the figures that runs of bench.py wrote as JSON into their table in tests/bench/README.md.
 
 Of several runs the tables of the same link become one; a figure of a later run replaces that of an earlier.
 """

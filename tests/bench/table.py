@@ -1,6 +1,6 @@
 """The figures as one table for each link: the quantities from left to right, for each the systems side by side.
 
-As text for a terminal, and as Markdown for README.md, which has fewer quantities and says what the workloads are.
+As text for a terminal, and as Markdown for tests/bench/README.md, which has fewer quantities and says what the workloads are.
 """
 
 MISSING = "-"

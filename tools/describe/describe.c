@@ -1,17 +1,8 @@
 #include "tools/describe/describe.h"
 
-#include "providers/provider.h"
 #include "providers/variables.h"
 
 #include <stdio.h>
-
-static void describe_providers(void)
-{
-	const struct provider_ops *ops;
-
-	for (size_t i = 0; (ops = provider_at(i)); i++)
-		printf("provider\t%s\t%s\n", ops->name, ops->title);
-}
 
 static void describe_variables(void)
 {

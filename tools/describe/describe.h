@@ -2,7 +2,8 @@
  * describe.h - what the programs know of themselves, printed for their man pages and completions. A line each, fields apart by
  * tabs, empty ones included; a new line within a field is "\n", two characters:
  *
- *      provider        NAME    TITLE
+ *      provider        NAME    TITLE   FOUND-BY        KEYS    OPTIONS-OF-NEW  OPTIONS-OF-ANY
+ *                      SLOT=RESULT,...         STREAM          RESULT: yes, an errno, or why none is needed
  *      variable        PROVIDER NAME   HELP    OTHERWISE       PROVIDER is empty where it is for all of them
  *      command         PROGRAM NAME    ARGUMENTS       SUMMARY         DETAILS
  *      option          PROGRAM COMMAND SPELLINGS       ARGUMENT        HELP    a blank between spellings
@@ -10,6 +11,8 @@
  *      ignored         PROGRAM COMMAND NAME                                    accepted, without effect
  */
 #pragma once
+
+void describe_providers(void);
 
 /* Of sandboxfs and umount.fuse.sandboxfs. */
 void describe_options(void);

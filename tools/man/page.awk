@@ -7,13 +7,25 @@
 #	@commands PROGRAM@    its commands with their options, a section each
 #	@providers@           providers, as items of a list
 #	@variables@           what providers read of the environment, as items of a list
+#	@differences@         what each provider takes and can do, as items of a list
 #
-# and @version@ within a line for the version.
+# What stands between @about COMMAND@ and @end@, before all of these, comes behind the help of that command.
+# @version@ within a line is the version. In a line of text, and behind .It, `text` is what is typed or printed.
 
 BEGIN { FS = "\t" }
 
 NR == FNR {
 	facts[++facts_count] = $0
+	next
+}
+
+/^@about .*@$/ {
+	subject = substr($0, 8, length($0) - 8)
+	next
+}
+
+/^@end@$/ {
+	subject = ""
 	next
 }
 
@@ -23,9 +35,23 @@ NR == FNR {
 	next
 }
 
+/^\.Bd/ { in_display = 1 }
+/^\.Ed/ { in_display = 0 }
+
 {
 	gsub(/@version@/, version)
-	print
+	line = !in_display && /^([^.]|\.It )/ ? with_code($0) : $0
+	if (subject == "")
+		print line
+	else
+		about[subject] = about[subject] line "\n"
+}
+
+END {
+	for (subject in about) {
+		print "page.awk: no such command: " subject >"/dev/stderr"
+		exit 1
+	}
 }
 
 function fill_in(what, program,    i, fields) {
@@ -35,6 +61,8 @@ function fill_in(what, program,    i, fields) {
 			print_item("Cm " fields[2] ":", fields[3])
 		else if (what == "variables" && fields[1] == "variable")
 			print_variable(fields[2], fields[3], fields[4], fields[5])
+		else if (what == "differences" && fields[1] == "provider")
+			print_differences(fields)
 		else if (what == "commands" && fields[1] == "command" && fields[2] == program)
 			print_command(fields)
 		else if (what == "ignored" && fields[1] == "ignored" && fields[2] == program)
@@ -51,6 +79,43 @@ function print_item(head, help) {
 
 function print_variable(provider, name, help, otherwise) {
 	print_item("Ev " name, (provider == "" ? "" : provider ": ") help (otherwise == "" ? "" : " (" otherwise ")"))
+}
+
+# Of a provider: who is found how, with which key, what a sandbox takes, and what is asked of it with which result.
+function print_differences(fields,    i, slots, slot, n, can, cannot) {
+	print ".It Cm " fields[2] ": Pq " fields[3]
+	print "A sandbox is found by its " fields[4] "."
+	print "Key: " (fields[5] == "" ? "none" : names_of(fields[5])) "."
+	print "A new sandbox takes: " (fields[6] == "" ? "nothing" : names_of(fields[6])) "."
+	print "Any sandbox takes: " names_of(fields[7]) "."
+	n = split(fields[8], slots, ",")
+	for (i = 1; i <= n; i++) {
+		split(slots[i], slot, "=")
+		if (slot[2] == "yes")
+			can = can (can == "" ? "" : ", ") slot[1]
+		else
+			cannot = cannot "\n" toupper(substr(slot[1], 1, 1)) substr(slot[1], 2) ": " slot[2] "."
+	}
+	print "It can: " can "." cannot
+	print "The stream of changes: " fields[9] "."
+}
+
+function names_of(list) {
+	gsub(/[^ ,]+/, "`&`", list)
+	return with_code(list)
+}
+
+# `text` in bold, with roff's own characters as they are.
+function with_code(line,    out, code) {
+	while (match(line, /`[^`]+`/)) {
+		code = substr(line, RSTART + 1, RLENGTH - 2)
+		gsub(/\\/, "\\e", code)
+		gsub(/-/, "\\-", code)
+		gsub(/~/, "\\(ti", code)
+		out = out substr(line, 1, RSTART - 1) "\\fB" code "\\fR"
+		line = substr(line, RSTART + RLENGTH)
+	}
+	return out line
 }
 
 function print_option(fields) {
@@ -75,6 +140,8 @@ function print_command(command,    i, fields, found) {
 	if (found)
 		print ".El"
 	print_details(command[6])
+	printf "%s", (command[3] in about) ? ".Pp\n" about[command[3]] : ""
+	delete about[command[3]]
 }
 
 # Paragraphs; a line that begins with a blank is an example.

@@ -1,0 +1,217 @@
+#!/usr/bin/python3
+"""documents.py CHECK PROGRAMS: what documents say that the programs in that folder, or the sources, do not. Nothing: all is so."""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+MARKDOWN = ["README.md", "CONTRIBUTING.md", "cache/DESIGN.md", "providers/README.md", "tests/README.md",
+            "tests/bench/README.md"]
+PAGES = sorted(str(path.relative_to(TOP)) for path in TOP.glob("tools/man/*.in"))
+
+
+def text_of(document):
+    return (TOP / document).read_text()
+
+
+def code_of(document):
+    """What is typed: between `...`, indented, and in displays of a page."""
+    text = text_of(document)
+    if document.endswith(".in"):
+        text = re.sub(r"^\.(Ql|D1|Dl) (.*)$", r"`\2`", text, flags=re.M)
+        displays = re.findall(r"^\.Bd.*?\n(.*?)^\.Ed", text, re.M | re.S)
+    else:
+        displays = re.findall(r"(?:^    .*\n)+", text, re.M)
+    yield from (line.strip() for display in displays for line in display.splitlines())
+    for code in re.findall(r"`([^`]+)`", text):
+        yield " ".join(code.split())
+
+
+def help_of(*command):
+    return subprocess.run([*command, "--help"], capture_output=True, text=True, check=True).stdout
+
+
+def all_code():
+    for document in MARKDOWN + PAGES:
+        for code in code_of(document):
+            yield document, code
+
+
+# ---- Options and commands ------------------------------------------------------------------------
+
+
+def mount_options(programs):
+    helps = help_of(f"{programs}/sandboxfs") + help_of(f"{programs}/umount.fuse.sandboxfs")
+    known = set(re.findall(r"-o ([a-z_]+)", helps))
+    known |= set(re.sub(r".*without effect:|Environment:.*", "", helps, flags=re.S).replace("=", " ").split())
+    for document, code in all_code():
+        # Of other programs' commands only -o is ours where ours are named.
+        if re.match(r"sandboxctl journal|mount --bind|curl|git|mount -t overlay", code):
+            continue
+        for options in re.findall(r"(?<!\S)-o ([a-z][^\s]*)", code):
+            for option in re.findall(r"(?:^|,)([a-z_]+)(?==|,|$|[.;:)])", options):
+                if option not in known:
+                    yield f"{document}: -o {option}"
+
+
+def spelled(text):
+    return set(re.findall(r"(?<![\w-])(--[a-z][a-z-]*)", text))
+
+
+def commands(programs):
+    helped = help_of(f"{programs}/sandboxctl")
+    names = re.findall(r"^  ([a-z]+) ", helped, re.M)
+    options = {name: spelled(help_of(f"{programs}/sandboxctl", name)) for name in names}
+    everywhere = set().union(*options.values(), spelled(helped), {"--help", "--version", "--bind", "--inplace", "--read-only"})
+    for document, code in all_code():
+        named = re.search(r"\bsandboxctl ([a-z]+)\b(.*)", code)
+        if named and named[1] not in names:
+            yield f"{document}: sandboxctl {named[1]}"
+        elif named:
+            own = re.split(r" -- ", named[2])[0]
+            yield from (f"{document}: sandboxctl {named[1]} {o}" for o in spelled(own) - options[named[1]] - {"--help"})
+        elif not re.match(r"make |tests/|git |rsync |setarch|curl|BENCH", code):
+            yield from (f"{document}: {o}" for o in sorted(spelled(code) - everywhere))
+
+
+def keys(programs):
+    facts = (TOP / "build/man/facts").read_text()
+    known = {fields[1]: set() for fields in (line.split("\t") for line in facts.splitlines()) if fields[0] == "provider"}
+    for fields in (line.split("\t") for line in facts.splitlines()):
+        if fields[0] == "variable" and fields[1] in known:
+            known[fields[1]].add(fields[2])
+    for provider, row in re.findall(r"^\| `([a-z0-9]+):` \|(.*)$", text_of("README.md"), re.M):
+        for name in re.findall(r"`([A-Z0-9]+_[A-Z0-9_]+)`", row):
+            if name not in known[provider] | {"HOST_PORT"}:
+                yield f"{provider}: {name}"
+
+
+def targets(programs):
+    makefiles = "".join(path.read_text() for path in [TOP / "Makefile", *TOP.glob("*/*.mk")])
+    known = set(re.findall(r"^([a-z][a-z-]*)[a-z -]*:(?!=)", makefiles, re.M))
+    known |= set(" ".join(re.findall(r"^\.PHONY: (.*)$", makefiles, re.M)).split())
+    told = set(re.findall(r"\bmake ([a-z][a-z-]*)", subprocess.run(
+        ["sed", "-n", "s/^#: //p", str(TOP / "Makefile")], capture_output=True, text=True).stdout))
+    for document, code in all_code():
+        for target in re.findall(r"^make ([a-z][a-z-]*)", code):
+            if target not in known:
+                yield f"{document}: make {target}"
+            elif document in ("README.md", "CONTRIBUTING.md") and target not in told | {"help", "pages"}:
+                yield f"{document}: make {target}, which `make help` does not have"
+
+
+# ---- Files and suites ----------------------------------------------------------------------------
+
+
+def files(programs):
+    for document in MARKDOWN + PAGES:
+        text = text_of(document)
+        folder = (TOP / document).parent
+        for link in re.findall(r"\]\(([^)#:]+)\)", text):
+            if not (folder / link).exists():
+                yield f"{document}: {link}"
+        for name in re.findall(r"(?<![\w/.])((?:tests|tools|cache|fs|providers)/[\w/.-]+\.[a-z]+)\b", text):
+            if "VENDOR" not in name and not (TOP / name).exists():
+                yield f"{document}: {name}"
+    here = {path.name for folder in ("cache", "fs", "providers") for path in TOP.glob(f"{folder}/**/*.[ch]")}
+    for document in ("cache/DESIGN.md", "providers/README.md"):
+        for name in re.findall(r"`(\w+\*?\w*\.[ch])`", text_of(document)):
+            pattern = re.compile(name.replace(".", r"\.").replace("*", r"\w*") + "$")
+            if not any(pattern.match(known) for known in here) and name not in NEW_NAMES:
+                yield f"{document}: {name}"
+
+
+# What providers/README.md asks a new vendor's folder to have.
+NEW_NAMES = {"VENDOR.c", "VENDOR.h", "run.c", "files.c", "verdict.c"}
+
+
+def suites(programs):
+    tests = "".join(path.read_text() for path in TOP.glob("tests/**/*.c"))
+    for names, layer in re.findall(r"((?:`\w+`(?:, | and )?)+) of `(\w+)`", text_of("tests/README.md")):
+        for name in re.findall(r"`(\w+)`", names):
+            if not re.search(rf"\b(Test|ParameterizedTest|TestSuite)\([^)]*\b{name}\b", tests):
+                yield f"{name} of {layer}"
+
+
+# ---- Figures -------------------------------------------------------------------------------------
+
+# Words of sandboxfs(7), sandboxfs-providers(7) and DESIGN.md, and the constant that they repeat.
+FIGURES = [
+    ("tools/man/sandboxfs.7.in", "up to 64 small files", "NEAR_FILES", "64"),
+    ("tools/man/sandboxfs.7.in", "512 KiB of them", "NEAR_BYTES", "((uint64_t)512 * 1024)"),
+    ("tools/man/sandboxfs.7.in", "up to 25,000 files or 16 MiB", "FAR_FILES", "25000"),
+    ("tools/man/sandboxfs.7.in", "up to 25,000 files or 16 MiB", "FAR_BYTES", "((uint64_t)16 * 1024 * 1024)"),
+    ("cache/DESIGN.md", "up to 25,000 files and 16 MiB", "FAR_FILES", "25000"),
+    ("tools/man/sandboxfs.7.in", "up to 50,000 as a walk goes on", "MOST_ENTRIES", "50000"),
+    ("tools/man/sandboxfs.7.in", "the whole file (at most 256 MiB)", "FILE_MAX", "((uint64_t)256 * 1024 * 1024)"),
+    ("tools/man/sandboxfs.7.in", "After 8 of them", "READS_MIN", "8"),
+    ("tools/man/sandboxfs.7.in", "made within 100 ms", "PENDING_WAIT_MS", "100"),
+    ("tools/man/sandboxfs.7.in", "in blocks of 128 KiB", "BLOCK_SIZE", "((size_t)128 * 1024)"),
+    ("tools/man/sandboxfs.7.in", "Of more than 16 MiB of a stream", "EXEC_CAPTURE_MAX", "((size_t)16 * 1024 * 1024)"),
+    ("tools/man/sandboxfs.7.in", "would have more than 64 MiB", "EXEC_RESPONSE_MAX", "((size_t)64 * 1024 * 1024)"),
+    ("tools/man/sandboxfs.7.in", "pauses that grow to 30 s", "PENDING_PAUSE_MOST_MS", "30000"),
+    ("tools/man/sandboxfs.7.in", "in five seconds", "PENDING_OPEN_MS", "5000"),
+    ("tools/man/sandboxfs.7.in", "32 MiB for the list of what is pending", "PENDING_COST_MAX", "((size_t)32 * 1024 * 1024)"),
+    ("tools/man/sandboxfs-providers.7.in", "Ends 300 s after", "DEFAULT_S", "300"),
+    ("cache/DESIGN.md", "220,000 entries are kept", "CACHE_IDLE_MAX", "220000"),
+    ("cache/DESIGN.md", "senders, at most four", "PENDING_SENDERS_MAX", "4"),
+]
+
+
+def figures(programs):
+    sources = "".join(path.read_text() for folder in ("cache", "fs") for path in TOP.glob(f"{folder}/**/*.[ch]"))
+    for document, words, name, value in FIGURES:
+        if words not in " ".join(text_of(document).split()):
+            yield f"{document}: nothing says '{words}'"
+        if not re.search(rf"#define {name}\s+{re.escape(value)}(\s|$)", sources, re.M):
+            yield f"{name} is not {value}: {document} says '{words}'"
+
+
+def fields(programs):
+    """Those of a response and of a job's status, by the sources that write them."""
+    page = text_of("tools/man/sandboxfs.7.in")
+    for source in ("exec_response.c", "job_text.c", "status_text.c"):
+        path = next(TOP.glob(f"fs/**/{source}"))
+        for name in re.findall(r'json_put_\w+\(\s*(?:&?\w+),\s*"(\w+)"', path.read_text()):
+            if not re.search(rf"[\"`]{name}\b", page):
+                yield f"{source}: {name}"
+
+
+# ---- How it is written ---------------------------------------------------------------------------
+
+
+def sentences(programs):
+    """Of README.md, without code and tables."""
+    text = "\n".join(line for line in text_of("README.md").splitlines() if not line.startswith(("    ", "|", "#", "<!--")))
+    for paragraph in re.split(r"\n\s*\n|\n(?=- )", text):
+        for sentence in re.split(r"(?<=[.!?:;])\s+", " ".join(paragraph.split())):
+            if len(sentence.split()) > 40:
+                yield sentence
+
+
+def columns(programs):
+    for page in PAGES:
+        for number, line in enumerate(text_of(page).splitlines(), 1):
+            if len(line) > 100:
+                yield f"{page}:{number}: {len(line)}"
+
+
+# Each has a word in the glossary of cache/DESIGN.md, which alone names both. `parked` is a field of a status.
+OLD_WORDS = r"\b(believed?|owed|owes|heard|parked|foreseen?|mouthful|backlog|in doubt|is judged|lent|unheard)\b"
+
+
+def words(programs):
+    for document in MARKDOWN + PAGES:
+        if document == "cache/DESIGN.md":
+            continue
+        text = re.sub(r"^\.Bd.*?^\.Ed", "", text_of(document), flags=re.M | re.S)
+        text = re.sub(r"`[^`]*`|^    .*$", "", text, flags=re.M)
+        for word in re.findall(OLD_WORDS, text):
+            yield f"{document}: {word}"
+
+
+CHECKS = {f.__name__: f for f in (mount_options, commands, keys, targets, files, suites, figures, fields, sentences, columns, words)}
+
+if __name__ == "__main__":
+    print("\n".join(dict.fromkeys(CHECKS[sys.argv[1]](sys.argv[2]))))

@@ -1,0 +1,56 @@
+#!/bin/sh
+# Documents say what the programs and the sources say: options, commands, files, figures; and README.md stays short.
+# shellcheck source=tests/support/tap.sh disable=SC2016
+. "${0%/*}/../support/tap.sh"
+needs_mount
+needs python3
+export PYTHONDONTWRITEBYTECODE=1
+
+PAGES=$TOP/build/man
+# says CHECK: what is wrong, a line each.
+says() {
+	python3 "$TOP/tests/mount/documents.py" "$1" "${SANDBOXFS%/*}" 2>&1
+}
+
+# ---- Providers -----------------------------------------------------------------------------------
+
+is "the tables of figures are those of the sources (make table writes them)" \
+	"$(python3 "$TOP/tests/support/tables.py" check 2>&1)" ""
+providers=$("$SANDBOXFS" --help | sed -n 's/^Providers: //p' | tr -d ,)
+for provider in $providers; do
+	is "README.md has one row of $provider" "$(grep -c "^| \`$provider:\`" "$TOP/README.md")" 1
+	ok "sandboxfs-providers(7) says what $provider takes and can do" grep -q "^\.It Cm $provider: Pq" "$PAGES/sandboxfs-providers.7"
+	ok "and how long its sandboxes live" grep -qx "\.It $provider:" "$PAGES/sandboxfs-providers.7"
+done
+is "a key that README.md gives a provider is one of its own" "$(says keys)" ""
+ok "what a vendor cannot do stands there as an errno" grep -qx "Pause: EOPNOTSUPP\." "$PAGES/sandboxfs-providers.7"
+
+# ---- README.md -----------------------------------------------------------------------------------
+
+ok "README.md has at most 8 KB" test "$(wc -c <"$TOP/README.md")" -le 8192
+is "and no sentence of more than 40 words" "$(says sentences)" ""
+
+# ---- What is named is there ----------------------------------------------------------------------
+
+is "the sources of manual pages have at most 100 columns" "$(says columns)" ""
+is "every option of a mount that a document names is one" "$(says mount_options)" ""
+is "every command of sandboxctl, and every option of one" "$(says commands)" ""
+is "every target of make" "$(says targets)" ""
+is "every file" "$(says files)" ""
+is "every suite of tests" "$(says suites)" ""
+is "every figure that follows from a constant" "$(says figures)" ""
+is "no word of before the glossary" "$(says words)" ""
+
+# ---- The control directory -----------------------------------------------------------------------
+
+mount_sandbox read
+# undescribed BEFORE FILE: what a mount has that the file does not have behind these words.
+undescribed() {
+	ls "$MNT/.sandbox" | while read -r name; do
+		grep -qF -- "$1$name" "$2" || echo "$name"
+	done
+}
+is "sandboxfs(7) describes all of the control directory" "$(undescribed '.It Pa ' "$PAGES/sandboxfs.7")" ""
+is "and every field of a response" "$(says fields)" ""
+unmount
+done_testing
