@@ -52,5 +52,10 @@ undescribed() {
 }
 is "sandboxfs(7) describes all of the control directory" "$(undescribed '.It Pa ' "$PAGES/sandboxfs.7")" ""
 is "and every field of a response" "$(says fields)" ""
+mkdir other
+if [ "$PROVIDER" = local ]; then
+	ok "a second mount of a sandbox on this machine is taken" deadline "$PATIENCE" "$SANDBOXFS" "$SOURCE" other
+	ok "and unmounted" deadline "$PATIENCE" fusermount3 -u other
+fi
 unmount
 done_testing
