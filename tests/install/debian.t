@@ -74,7 +74,7 @@ ok "it is installed" in_root apt-get install -qq -y --no-install-recommends /roo
 ok "its programs run" in_root sh -ec 'sandboxfs --version; sandboxctl --version; sandboxctl list local'
 is "doctor has nothing to complain of" "$(in_root sandboxctl doctor | grep -E '^(warn|fail) ')" ""
 ok "its pages and completions are there" sh -c 'cd "$1/usr/share" &&
-	ls man/man1/sandboxfs.1.gz man/man8/mount.fuse.sandboxfs.8.gz bash-completion/completions/sandboxctl' - "$ROOT"
+	ls man/man1/sandboxfs.1.gz man/man7/sandboxfs.7.gz man/man7/sandboxfs-providers.7.gz man/man8/mount.fuse.sandboxfs.8.gz bash-completion/completions/sandboxctl' - "$ROOT"
 
 mkdir "$ROOT/root/bin"
 cp "$TOP/tools/demo.sh" "$ROOT/root"

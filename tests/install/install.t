@@ -34,7 +34,7 @@ for program in bin/sandboxfs bin/sandboxctl; do
 done
 ok "umount's helper is where umount(8) looks" grep -qxF "755 sbin/umount.fuse.sandboxfs" listed
 ok "so is mount's" grep -qxF -- "-> /usr/bin/sandboxfs sbin/mount.fuse.sandboxfs" listed
-for page in man1/sandboxfs.1 man1/sandboxctl.1 man8/mount.fuse.sandboxfs.8 man8/umount.fuse.sandboxfs.8; do
+for page in man1/sandboxfs.1 man1/sandboxctl.1 man7/sandboxfs.7 man7/sandboxfs-providers.7 man8/mount.fuse.sandboxfs.8 man8/umount.fuse.sandboxfs.8; do
 	ok "$page is there" grep -qxF "644 usr/share/man/$page" listed
 done
 for file in bash-completion/completions/sandboxctl bash-completion/completions/sandboxfs zsh/site-functions/_sandboxctl \

@@ -35,9 +35,16 @@ has_all() { # PAGE NAME COMMAND...
 	is "$name: all of them are in ${page##*/}" "$(lacks "$page" <options)" ""
 }
 
-for page in "$PAGES"/*.[18]; do
+refers_to_nothing() { # PAGE
+	sed -nE 's/^\.Xr ([^ ]*sandbox[^ ]*) ([178]).*/\1.\2/p' "$1" | while read -r other; do
+		test -f "$PAGES/$other" || echo "$other"
+	done
+}
+
+for page in "$PAGES"/*.[178]; do
 	is "mandoc accepts ${page##*/}" "$(mandoc -T lint -W warning "$page" 2>&1)" ""
 	is "so does groff" "$(groff_says "$page")" ""
+	is "what it refers to of ours is there" "$(refers_to_nothing "$page")" ""
 	ok "and man shows it" sh -c 'man -l "$1" | grep -q "^NAME"' - "$page"
 done
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""documents.py CHECK PROGRAMS: what documents say that the programs in that folder, or the sources, do not. Nothing: all is so."""
+"""documents.py CHECK PROGRAMS: what documents say and the programs in that folder, or the sources, do
+not. It prints nothing where all is so."""
 import re
 import subprocess
 import sys
@@ -196,7 +197,8 @@ def columns(programs):
                 yield f"{page}:{number}: {len(line)}"
 
 
-# Each has a word in the glossary of cache/DESIGN.md, which alone names both. `parked` is a field of a status.
+# Each has a word in the glossary of cache/DESIGN.md, which alone names both. `parked` is a field of
+# a status.
 OLD_WORDS = r"\b(believed?|owed|owes|heard|parked|foreseen?|mouthful|backlog|in doubt|is judged|lent|unheard)\b"
 
 
@@ -210,7 +212,8 @@ def words(programs):
             yield f"{document}: {word}"
 
 
-CHECKS = {f.__name__: f for f in (mount_options, commands, keys, targets, files, suites, figures, fields, sentences, columns, words)}
+CHECKS = (mount_options, commands, keys, targets, files, suites, figures, fields, sentences, columns, words)
 
 if __name__ == "__main__":
-    print("\n".join(dict.fromkeys(CHECKS[sys.argv[1]](sys.argv[2]))))
+    check = {function.__name__: function for function in CHECKS}[sys.argv[1]]
+    print("\n".join(dict.fromkeys(check(sys.argv[2]))))

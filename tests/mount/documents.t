@@ -1,5 +1,6 @@
 #!/bin/sh
-# Documents say what the programs and the sources say: options, commands, files, figures; and README.md stays short.
+# Documents say what the programs and the sources say: options, commands, files, figures. README.md
+# stays short.
 # shellcheck source=tests/support/tap.sh disable=SC2016
 . "${0%/*}/../support/tap.sh"
 needs_mount

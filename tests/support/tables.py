@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """tables.py check|write: what documents repeat of figures that stand elsewhere in the repository.
 
-check prints what differs, and fails where something does. A document has the lines between two that name what they are of.
+check prints what differs, and fails where something does. A document has the lines between two
+that name what they are of.
 """
 import difflib
 import math
@@ -13,7 +14,7 @@ sys.path.insert(0, str(TOP / "tests/budgets"))
 
 import allowed
 
-# ---- The requests that a work may take: tests/budgets/allowed.py -----------------------------------
+# ---- The requests that a work may take: tests/budgets/allowed.py ---------------------------------
 
 
 def counts(requests):
@@ -28,7 +29,7 @@ def budgets():
         yield counts(requests)
 
 
-# ---- The picture of times: tests/bench/README.md ---------------------------------------------------
+# ---- The picture of times: tests/bench/README.md -------------------------------------------------
 
 # Rows of the tables for the first link, by their titles, and what README.md calls them.
 SHOWN = {
@@ -80,10 +81,11 @@ def picture():
     yield ""
 
 
-# ---- Where they stand ------------------------------------------------------------------------------
+# ---- Where they stand ----------------------------------------------------------------------------
 
 PARTS = [
-    ("tools/man/sandboxfs-providers.7.in", '.\\" budgets: tests/budgets/allowed.py', '.\\" end of budgets', budgets),
+    ("tools/man/sandboxfs-providers.7.in",
+     '.\\" budgets: tests/budgets/allowed.py', '.\\" end of budgets', budgets),
     ("README.md", "<!-- picture of tests/bench/README.md -->", "<!-- end of picture -->", picture),
 ]
 
@@ -105,7 +107,8 @@ def main(what):
             (TOP / path).write_text(made)
         elif text != made:
             differs = True
-            print("\n".join(difflib.unified_diff(text.splitlines(), made.splitlines(), path, "made", lineterm="", n=0)))
+            told = difflib.unified_diff(text.splitlines(), made.splitlines(), path, lineterm="", n=0)
+            print("\n".join(told))
     return 1 if differs else 0
 
 

@@ -81,7 +81,7 @@ static const struct slot slots[] = {
 };
 #define SLOTS_COUNT (sizeof slots / sizeof *slots)
 
-/* What an absent function means is not known here either: the call shows the errno that a program would get. */
+/* What an absent function means is not known here: the call shows the errno that a program gets. */
 static const char *slot_word(const struct slot *slot, const struct provider_ops *ops)
 {
 	struct provider nothing = { .ops = ops };

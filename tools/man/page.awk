@@ -9,8 +9,10 @@
 #	@variables@           what providers read of the environment, as items of a list
 #	@differences@         what each provider takes and can do, as items of a list
 #
-# What stands between @about COMMAND@ and @end@, before all of these, comes behind the help of that command.
-# @version@ within a line is the version. In a line of text, and behind .It, `text` is what is typed or printed.
+# What stands between @about COMMAND@ and @end@, before all of these, comes behind the help of that
+# command.
+# @version@ within a line is the version. In a line of text, and behind .It, `text` is what is typed
+# or printed.
 
 BEGIN { FS = "\t" }
 
@@ -81,7 +83,7 @@ function print_variable(provider, name, help, otherwise) {
 	print_item("Ev " name, (provider == "" ? "" : provider ": ") help (otherwise == "" ? "" : " (" otherwise ")"))
 }
 
-# Of a provider: who is found how, with which key, what a sandbox takes, and what is asked of it with which result.
+# Of a provider: how a sandbox is found, with which key, what it takes, and the result of each call.
 function print_differences(fields,    i, slots, slot, n, can, cannot) {
 	print ".It Cm " fields[2] ": Pq " fields[3]
 	print "A sandbox is found by its " fields[4] "."
