@@ -1,6 +1,6 @@
 /*
- * variables.h - the environment variables that say where a vendor is and with which key. README.md
- * and the man pages tell this table.
+ * variables.h - the environment variables that say where a vendor is and with which key.
+ * sandboxfs-providers(7) is made of this table.
  *
  * The names, and which of two counts first, are those of the vendor's own SDK. A variable that is
  * empty is not set.
@@ -22,7 +22,7 @@ struct variable {
 	const char *name;
 	enum variable_role role;
 	const char *otherwise; /* what counts where the variable is not set; NULL: nothing does */
-	const char *help;      /* README.md and the man pages have `otherwise` behind it */
+	const char *help;      /* sandboxfs-providers(7) has `otherwise` behind it */
 };
 
 /* All of them, from 0 on; NULL: past the last. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Where -o lifetime= is not given: README.md names it. */
+/* Where -o lifetime= is not given: sandboxfs-providers(7) names it. */
 #define DEFAULT_S 300
 /* From a renewal that failed to the next one. */
 #define AGAIN_MS 5000

@@ -134,6 +134,18 @@ def suites(programs):
                 yield f"{name} of {layer}"
 
 
+def locks(programs):
+    """Each lock and each thread of the cache has a row in the tables of cache/DESIGN.md."""
+    _, _, rest = text_of("cache/DESIGN.md").partition("\n## Locks\n")
+    of_locks, _, of_threads = rest.partition("\n## Threads\n")
+    for path in sorted(TOP.glob("cache/**/*.[ch]")):
+        source = path.read_text()
+        if re.search(r"^\tpthread_(mutex|rwlock)_t [a-z]", source, re.M) and f"`{path.name}`" not in of_locks:
+            yield f"the lock of {path.name}"
+        if re.search(r"\bpthread_create\(", source) and f"`{path.name}`" not in of_threads:
+            yield f"the thread of {path.name}"
+
+
 # ---- Figures -------------------------------------------------------------------------------------
 
 # Words of sandboxfs(7), sandboxfs-providers(7) and DESIGN.md, and the constant that they repeat.
@@ -185,7 +197,7 @@ def sentences(programs):
     """Of README.md, without code and tables."""
     text = "\n".join(line for line in text_of("README.md").splitlines() if not line.startswith(("    ", "|", "#", "<!--")))
     for paragraph in re.split(r"\n\s*\n|\n(?=- )", text):
-        for sentence in re.split(r"(?<=[.!?:;])\s+", " ".join(paragraph.split())):
+        for sentence in re.split(r"(?<=[.!?])\s+", " ".join(paragraph.split())):
             if len(sentence.split()) > 40:
                 yield sentence
 
@@ -212,7 +224,7 @@ def words(programs):
             yield f"{document}: {word}"
 
 
-CHECKS = (mount_options, commands, keys, targets, files, suites, figures, fields, sentences, columns, words)
+CHECKS = (mount_options, commands, keys, targets, files, suites, locks, figures, fields, sentences, columns, words)
 
 if __name__ == "__main__":
     check = {function.__name__: function for function in CHECKS}[sys.argv[1]]

@@ -39,6 +39,7 @@ is "every command of sandboxctl, and every option of one" "$(says commands)" ""
 is "every target of make" "$(says targets)" ""
 is "every file" "$(says files)" ""
 is "every suite of tests" "$(says suites)" ""
+is "every lock and thread of the cache is in the tables of DESIGN.md" "$(says locks)" ""
 is "every figure that follows from a constant" "$(says figures)" ""
 is "no word of before the glossary" "$(says words)" ""
 
