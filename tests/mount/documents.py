@@ -148,7 +148,7 @@ def locks(programs):
 
 # ---- Figures -------------------------------------------------------------------------------------
 
-# Words of sandboxfs(7), sandboxfs-providers(7) and DESIGN.md, and the constant that they repeat.
+# Words of a document, and the constant that they repeat.
 FIGURES = [
     ("tools/man/sandboxfs.7.in", "up to 64 small files", "NEAR_FILES", "64"),
     ("tools/man/sandboxfs.7.in", "512 KiB of them", "NEAR_BYTES", "((uint64_t)512 * 1024)"),
@@ -166,13 +166,23 @@ FIGURES = [
     ("tools/man/sandboxfs.7.in", "in five seconds", "PENDING_OPEN_MS", "5000"),
     ("tools/man/sandboxfs.7.in", "32 MiB for the list of what is pending", "PENDING_COST_MAX", "((size_t)32 * 1024 * 1024)"),
     ("tools/man/sandboxfs-providers.7.in", "Ends 300 s after", "DEFAULT_S", "300"),
+    ("tools/man/sandboxfs.7.in", "for 4,000 entries at first", "LISTING_LARGE", "4000"),
+    ("tools/man/sandboxfs.7.in", "another one for each 7 MiB", "PENDING_BATCH_MAX", "((size_t)15 * 512 * 1024)"),
+    ("tools/man/sandboxfs.7.in", "After 1800 s", "EXEC_TIMEOUT_MS_DEFAULT", "(1800 * 1000)"),
+    ("tools/man/sandboxfs.7.in", "kernel (64 at a time)", "THREADS_DEFAULT", "64"),
+    ("tools/man/sandboxfs-providers.7.in", "in the last 15 minutes", "LIFETIME_USED_MS", "(15 * 60 * 1000)"),
+    ("tools/man/sandboxfs-providers.7.in", "`/home/user` of `local:`", "JAIL_HOME", '"/home/user"'),
+    ("tools/man/sandboxfs.1.in", "has 180 s", "CALL_READY_MS", "180000"),
+    ("tools/man/sandboxctl.1.in", "in at most 60 MB of memory", "INPUT_MAX", "((size_t)60 * 1024 * 1024)"),
+    ("tools/man/sandboxctl.1.in", "of more than 120 KiB", "INPUT_PIPE_COMMAND_MAX", "((size_t)120 * 1024)"),
     ("cache/DESIGN.md", "220,000 entries are kept", "CACHE_IDLE_MAX", "220000"),
     ("cache/DESIGN.md", "senders, at most four", "PENDING_SENDERS_MAX", "4"),
 ]
 
 
 def figures(programs):
-    sources = "".join(path.read_text() for folder in ("cache", "fs") for path in TOP.glob(f"{folder}/**/*.[ch]"))
+    sources = "".join(path.read_text() for folder in ("cache", "fs", "providers", "tools")
+                      for path in TOP.glob(f"{folder}/**/*.[ch]"))
     for document, words, name, value in FIGURES:
         if words not in " ".join(text_of(document).split()):
             yield f"{document}: nothing says '{words}'"
