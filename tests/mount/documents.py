@@ -134,6 +134,17 @@ def suites(programs):
                 yield f"{name} of {layer}"
 
 
+def layers(programs):
+    """What the build forbids is what the picture of cache/DESIGN.md shows: no include upwards."""
+    shown = re.findall(r"^    ([a-z]+)  ", text_of("cache/DESIGN.md"), re.M)
+    looked = re.findall(r"\"\(([a-z|]+)\)/' -r ([a-z]+)$", text_of("tests/check.mk"), re.M)
+    forbidden = {folder: set(names.split("|")) for names, folder in looked}
+    for place, layer in enumerate(shown[:shown.index("providers") + 1]):
+        above = {*shown[:place], "tests"} if place else set()
+        if above - forbidden.get(layer, set()):
+            yield f"{layer} may include {above - forbidden.get(layer, set())}"
+
+
 def locks(programs):
     """Each lock and each thread of the cache has a row in the tables of cache/DESIGN.md."""
     _, _, rest = text_of("cache/DESIGN.md").partition("\n## Locks\n")
@@ -234,7 +245,7 @@ def words(programs):
             yield f"{document}: {word}"
 
 
-CHECKS = (mount_options, commands, keys, targets, files, suites, locks, figures, fields, sentences, columns, words)
+CHECKS = (mount_options, commands, keys, targets, files, suites, layers, locks, figures, fields, sentences, columns, words)
 
 if __name__ == "__main__":
     check = {function.__name__: function for function in CHECKS}[sys.argv[1]]
