@@ -346,6 +346,18 @@ async function kill() {
 	await assert.rejects(sandbox.commands.run("true"), e2b.SandboxNotFoundError);
 }
 
+// The SDK goes by the version that it is told.
+async function olderDaemon(version) {
+	const older = await startServer("e2b", ["--envd", version]);
+	const place = { apiUrl: older.urls.api_url, sandboxUrl: older.urls.sandbox_url };
+	const one = await Sandbox.create("base", place);
+	await one.files.write("f", "some text", { useOctetStream: true });
+	assert.equal(await one.files.read("f"), "some text");
+	assert.equal((await one.commands.run("cat f")).stdout, "some text");
+	await one.kill();
+	await older.stop();
+}
+
 const failed = await runTests([
 	["create", create],
 	["info", info],
@@ -379,6 +391,7 @@ const failed = await runTests([
 	["expiry", expiry],
 	["the key never reaches a sandbox", receivedSecrets],
 	["kill", kill],
+	...["0.2.0", "0.3.0", "0.5.6", "0.5.7"].map((version) => [`a daemon of version ${version}`, () => olderDaemon(version)]),
 ]);
 await server.stop();
 process.exit(failed ? 1 : 0);

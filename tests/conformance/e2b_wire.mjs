@@ -93,6 +93,31 @@ async function onlyV1() {
 	await old.stop();
 }
 
+// What a daemon before 0.4.0 makes of requests that are made for the newest.
+async function olderDaemon() {
+	const old = await startServer("e2b", ["--envd", "0.1.9"]);
+	const secured = await request(`${old.urls.api_url}/v2/sandboxes`,
+		{ method: "POST", headers: { "X-API-Key": key, ...JSON_TYPE }, body: '{"templateID":"base"}' });
+	assert.equal(secured.status, 400);
+	const { id } = await old.post("/create");
+	const there = { "E2b-Sandbox-Id": id, "E2b-Sandbox-Port": "49983" };
+	const ask = (where, headers, body) => request(`${old.urls.sandbox_url}${where}`,
+		{ method: "POST", headers: { ...there, ...headers }, body });
+	assert.deepEqual(json(await ask("/filesystem.Filesystem/Stat", JSON_TYPE, '{"path":"/"}')),
+		{ code: "unauthenticated", message: "no user specified" });
+	const nobody = await ask("/process.Process/Start", STREAM, envelope({ process: { cmd: "true" } }));
+	assert.deepEqual(messages(nobody), [{ error: { code: "unauthenticated", message: "no user specified" } }]);
+	assert.equal((await ask("/process.Process/List", JSON_TYPE, "{}")).status, 200);
+	assert.equal((await ask("/process.Process/CloseStdin", JSON_TYPE, "{}")).status, 404);
+	assert.equal((await ask("/files/compose", JSON_TYPE, "{}")).status, 404);
+	const raw = { "Content-Type": "application/octet-stream" };
+	assert.equal((await ask("/files?path=/tmp/f", raw, "x")).status, 400);
+	const refused = await ask("/files?path=/tmp/f&username=user", raw, "x");
+	assert.deepEqual([refused.status, json(refused).message],
+		[500, "error parsing multipart form: request Content-Type isn't multipart/form-data"]);
+	await old.stop();
+}
+
 // ---- The edge and access ---------------------------------------------------------------------------
 
 async function edges() {
@@ -316,6 +341,7 @@ const failed = await runTests([
 	["as many sandboxes as the plan allows", concurrency],
 	["refreshes never shorten; the clock may be wrong", refreshes],
 	["a server without v2", onlyV1],
+	["a daemon that is older", olderDaemon],
 	["the edge", edges],
 	["access tokens and users", tokens],
 	["what RPC refuses", rpcRefusals],

@@ -54,6 +54,11 @@ const create = (version) => async (context, req, res) => {
 	const wanted = checkCreate(await readObject(req), version === "v1");
 	const timeoutS = checkTimeout(context, wanted.timeout ?? DEFAULT_TIMEOUT_S[version]);
 	requireRoom(context);
+	const secure = version === "v2" || wanted.secure === true;
+	if (secure && !context.hasSecure) {
+		throw new ApiError(400, "Template is not compatible with secured access. Please visit " +
+			"https://e2b.dev/docs/sandbox/secured-access for more information.");
+	}
 	const sandbox = await context.fleet.create({
 		templateID: wanted.templateID,
 		metadata: wanted.metadata ?? {},
@@ -63,7 +68,7 @@ const create = (version) => async (context, req, res) => {
 		autoResume: wanted.autoResume?.enabled ?? false,
 		isCutOff: wanted.allow_internet_access === false || (wanted.network?.denyOut ?? []).includes(ALL_ADDRESSES),
 		allowed: wanted.network?.allowOut ?? [],
-		secure: version === "v2" || wanted.secure === true,
+		secure,
 	}, timeoutS);
 	sendJson(res, 201, createdView(sandbox));
 };
@@ -197,7 +202,7 @@ function findRoute(context, req, pathname) {
 	throw isPathKnown ? new ApiError(405, "method not allowed") : new ApiError(404, "no matching operation was found");
 }
 
-// context: { fleet, key, isV1Only, maxLengthS, maxSandboxes, skewMs }
+// context: { fleet, key, isV1Only, hasSecure, maxLengthS, maxSandboxes, skewMs }
 export const controlHandler = (context) => async (req, res) => {
 	const { pathname, searchParams } = new URL(req.url, "http://control");
 	try {

@@ -1,6 +1,5 @@
 // Sandboxes as the control plane shows them.
 
-const ENVD_VERSION = "0.6.13";
 const CLIENT_ID = "ek7bz2v1";
 const MACHINE = { cpuCount: 2, memoryMB: 512, diskSizeMB: 10240 };
 
@@ -8,7 +7,7 @@ const identity = (sandbox) => ({
 	sandboxID: sandbox.id,
 	templateID: sandbox.templateID,
 	clientID: CLIENT_ID,
-	envdVersion: ENVD_VERSION,
+	envdVersion: sandbox.version,
 });
 
 const token = (sandbox) => (sandbox.token ? { envdAccessToken: sandbox.token } : {});

@@ -1,12 +1,13 @@
 // A test server that speaks E2B's wire over real directories and real processes of this machine.
 //
 //	node main.mjs --root DIR [--port 0] [--sandbox-port 0] [--admin-port 0] [--key e2b_...] [--v1-only]
-//		[--max-seconds 3600] [--max-sandboxes 20] [--max-connections 0] [--user user] [--programs DIR]
+//		[--max-seconds 3600] [--max-sandboxes 20] [--max-connections 0] [--user user] [--envd 0.6.13] [--programs DIR]
 //
 // When it serves it prints one line of JSON: api_url (the control plane, for E2B_API_URL), sandbox_url (the data plane,
 // for E2B_SANDBOX_URL), admin_url (lib/admin.mjs; besides POST /create, which answers { id }, /pause/ID, /kill/ID,
 // /skew?seconds=N), key, and env: the variables with which a client finds it. --user: whose a sandbox's commands are when
-// nobody is asked for. Files of the sandbox ID are in DIR/ID/home/user, those of root in DIR/ID/root. It ends on SIGTERM
+// nobody is asked for. --envd: the daemon's version, and what it lacks therefore (envd/versions.mjs).
+// Files of the sandbox ID are in DIR/ID/home/user, those of root in DIR/ID/root. It ends on SIGTERM
 // and takes all sandboxes with it. 77: no namespaces here.
 import { startAdmin } from "../lib/admin.mjs";
 import { Counters } from "../lib/counters.mjs";
@@ -14,6 +15,7 @@ import { Faults } from "../lib/faults.mjs";
 import { parseOptions } from "../lib/options.mjs";
 import { PROGRAMS, endWith, makePlace, received, requireNamespaces, serveFront } from "../lib/server.mjs";
 import { controlHandler, controlKind } from "./control.mjs";
+import { NEWEST, featuresOf } from "./envd/versions.mjs";
 import { edgeHandler, edgeKind } from "./edge.mjs";
 import { Fleet } from "./fleet.mjs";
 
@@ -28,6 +30,7 @@ const DEFAULTS = {
 	"max-sandboxes": 20,
 	"max-connections": 0,
 	user: "user",
+	envd: NEWEST,
 	programs: PROGRAMS,
 };
 
@@ -39,9 +42,10 @@ function named(fleet, id) {
 }
 
 // It lives as long as any may.
-async function create({ fleet, maxLengthS }) {
+async function create({ fleet, maxLengthS, hasSecure }) {
 	const { id } = await fleet.create({
-		templateID: "base", metadata: {}, envVars: {}, autoPause: false, autoPauseMemory: true, autoResume: false, secure: true,
+		templateID: "base", metadata: {}, envVars: {}, autoPause: false, autoPauseMemory: true, autoResume: false,
+		secure: hasSecure,
 	}, maxLengthS);
 	return { id };
 }
@@ -64,11 +68,12 @@ const adminRoutes = (context) => ({
 async function main() {
 	const options = parseOptions(DEFAULTS, ["root"]);
 	requireNamespaces("e2b");
-	const place = { ...makePlace("e2b", options), user: options.user };
+	const place = { ...makePlace("e2b", options), user: options.user, version: options.envd };
 	const context = {
 		fleet: new Fleet(place),
 		key: options.key,
 		isV1Only: options["v1-only"],
+		hasSecure: featuresOf(options.envd).secure,
 		maxLengthS: options["max-seconds"],
 		maxSandboxes: options["max-sandboxes"],
 		maxConnections: options["max-connections"] || Infinity,

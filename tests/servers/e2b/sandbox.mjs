@@ -3,16 +3,19 @@ import { randomBytes } from "node:crypto";
 
 import { freeze } from "../lib/freeze.mjs";
 import { Guest } from "../lib/guest.mjs";
+import { featuresOf } from "./envd/versions.mjs";
 
 const USER = "user";
 const MIN_AUTO_RESUME_MS = 300_000;
 
 export class Sandbox extends Guest {
-	// place: as lib/guest.mjs wants it, and `user`: whose the commands are when nobody is asked for.
+	// place: as lib/guest.mjs wants it, `user`: whose the commands are when nobody is asked for, and `version`: the
+	// daemon's.
 	constructor(id, wanted, place) {
 		super(id, place, USER);
 		Object.assign(this, wanted);
 		this.state = "starting";
+		this.version = place.version;
 		this.token = wanted.secure ? randomBytes(32).toString("hex") : undefined;
 	}
 
@@ -21,10 +24,14 @@ export class Sandbox extends Guest {
 	}
 
 	async start(timeoutS) {
+		const has = featuresOf(this.version);
 		await this.startDaemon({
 			hostname: "e2b.local",
 			main: "e2b/envd/main.mjs",
-			config: { token: this.token, defaultUser: this.place.user, globals: this.globals },
+			config: {
+				token: this.token, globals: this.globals, has,
+				...(has.defaultUser ? { defaultUser: this.place.user } : {}),
+			},
 		});
 		this.begin(timeoutS);
 	}

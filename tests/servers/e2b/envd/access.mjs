@@ -45,17 +45,22 @@ export function checkFileAccess(token, req, query, operation) {
 		throw new HttpError(401, "signature is already expired");
 }
 
+// Before there was a default user the query had to name one.
 export function fileUser(name, defaultUser) {
+	if (name === undefined && defaultUser === undefined)
+		throw new HttpError(400, "Query argument username is required, but not found", { isPlain: true });
 	const user = findUser(name ?? defaultUser);
 	if (!user)
 		throw new HttpError(401, `error looking up user '${name}': user: unknown user ${name}`);
 	return user;
 }
 
-// From Authorization: Basic, whose password means nothing; without it the default user.
+// From Authorization: Basic, whose password means nothing; without it the default user. undefined: there is none.
 export function rpcUser(authorization, defaultUser) {
 	const [, encoded] = /^Basic (.+)$/i.exec(authorization ?? "") ?? [];
 	const name = encoded ? Buffer.from(encoded, "base64").toString().replace(/:.*$/s, "") : defaultUser;
+	if (name === undefined)
+		return undefined;
 	const user = findUser(name);
 	if (!user)
 		throw new RpcError("unauthenticated", `invalid username: '${name}'`);

@@ -136,7 +136,7 @@ function refuseType(res, isUnary) {
 
 // `findUser` throws an RpcError when the request names a user that does not exist.
 export function serveRpc(req, res, name, handlers, findUser) {
-	const method = methods[name];
+	const method = handlers[name] && methods[name];
 	if (!method)
 		return sendText(res, 404, "404 page not found\n");
 	if (req.method !== "POST")

@@ -51,7 +51,9 @@ function statFile(file) {
 	return stat;
 }
 
-function encodingFor(headers) {
+function encodingFor(headers, has) {
+	if (!has.gzipFiles)
+		return "identity";
 	const encoding = chooseEncoding(headers["accept-encoding"]);
 	if (!encoding)
 		throw new HttpError(406, "error parsing Accept-Encoding: no acceptable encoding found, supported: [gzip]");
@@ -135,7 +137,7 @@ export function getFile(sandbox, req, res, query) {
 	const user = fileUser(query.get("username"), sandbox.defaultUser);
 	const file = resolvePath(query.get("path") ?? "", user);
 	const stat = statFile(file);
-	const encoding = encodingFor(req.headers);
+	const encoding = encodingFor(req.headers, sandbox.has);
 	const fd = open(file);
 	const common = { "Content-Disposition": disposition(file), Vary: "Accept-Encoding" };
 	if (encoding === "gzip")

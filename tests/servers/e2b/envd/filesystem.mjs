@@ -9,7 +9,10 @@ import { BadPath, ensureDirectories, parent, resolve } from "./paths.mjs";
 import { removeAll } from "./removal.mjs";
 import { RpcError } from "./rpc_error.mjs";
 
+// What goes by a path acts as a user, which daemons without a default one want to be told.
 export function resolveText(text, user) {
+	if (!user)
+		throw new RpcError("unauthenticated", "no user specified");
 	try {
 		return resolve(fromText(text ?? ""), user);
 	} catch (error) {

@@ -1,13 +1,16 @@
 // The failure of a plain HTTP endpoint: a status and a sentence.
-import { sendJson } from "../../lib/http.mjs";
+import { sendJson, sendText } from "../../lib/http.mjs";
 
 export class HttpError extends Error {
-	constructor(status, message) {
+	// isPlain: in no JSON, as what reads the query says it.
+	constructor(status, message, { isPlain = false } = {}) {
 		super(message);
-		this.status = status;
+		Object.assign(this, { status, isPlain });
 	}
 }
 
-export function sendError(res, status, message) {
-	sendJson(res, status, { code: status, message }, { "X-Content-Type-Options": "nosniff" });
+export function sendError(res, { status = 500, message, isPlain }) {
+	if (isPlain)
+		return sendText(res, status, `${message}\n`);
+	return sendJson(res, status, { code: status, message }, { "X-Content-Type-Options": "nosniff" });
 }

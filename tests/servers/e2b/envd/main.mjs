@@ -1,6 +1,7 @@
 // The daemon inside a sandbox, in the place of the vendor's envd. Runs in the sandbox's own namespaces.
 //
-// On standard input: one line of JSON { token, defaultUser, globals }. It serves on the socket /run/daemon/io/socket, says
+// On standard input: one line of JSON { token, defaultUser, globals, has }. `has`: what its version
+// can do (versions.mjs). It serves on the socket /run/daemon/io/socket, says
 // "ready" on standard output then, and ends with its standard input.
 import { once } from "node:events";
 import readline from "node:readline";
@@ -41,7 +42,7 @@ async function serve(sandbox, req, res) {
 	const [, pathname, search] = /^([^?]*)(.*)$/s.exec(req.url);
 	checkToken(sandbox.token, req, pathname);
 	const endpoint = endpoints[pathname];
-	if (endpoint)
+	if (endpoint && (endpoint !== endpoints["/files/compose"] || sandbox.has.compose))
 		return serveEndpoint(sandbox, req, res, endpoint, parseQuery(search));
 	const findUser = () => rpcUser(req.headers.authorization, sandbox.defaultUser);
 	return serveRpc(req, res, pathname.slice(1), sandbox.handlers, findUser);
@@ -50,7 +51,7 @@ async function serve(sandbox, req, res) {
 function fail(res, error) {
 	if (res.headersSent)
 		return res.destroy(error);
-	return sendError(res, error instanceof HttpError ? error.status : 500, error.message);
+	return sendError(res, error instanceof HttpError ? error : { message: error.message });
 }
 
 async function answer(sandbox, req, res) {
@@ -67,7 +68,7 @@ async function main() {
 	const input = readline.createInterface({ input: process.stdin });
 	const [line] = await once(input, "line");
 	const sandbox = JSON.parse(line);
-	sandbox.handlers = { ...filesystemHandlers, ...watchHandlers, ...processHandlers(sandbox) };
+	sandbox.handlers = { ...filesystemHandlers, ...watchHandlers(sandbox), ...processHandlers(sandbox) };
 	process.umask(0o022);
 	recordTo(`${IO}/received`);
 	preparePipes("/run/daemon/pipes");

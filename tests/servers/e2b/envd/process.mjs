@@ -71,7 +71,7 @@ function workingDirectory(config, user) {
 const wrapped = (config) => [...WRAPPER, config.cmd ?? "", ...(config.args ?? [])];
 
 async function withPipes(request, settings) {
-	const started = await launchWithPipes(wrapped(request.process), settings, request.stdin ?? true);
+	const started = await launchWithPipes(wrapped(request.process), settings, request.stdin);
 	return {
 		child: started.child,
 		pid: started.child.pid,
@@ -105,8 +105,10 @@ async function launch(request, settings) {
 	}
 }
 
-function retain(one, event) {
+function retain(one, event, has) {
 	running.delete(one.pid);
+	if (!has.keptStatus)
+		return;
 	const kept = { tag: one.tag, event };
 	retained.set(one.pid, kept);
 	setTimeout(() => retained.get(one.pid) === kept && retained.delete(one.pid), RETAINED_MS).unref();
@@ -118,14 +120,14 @@ function forgetRetained(pid, tag) {
 		tag !== undefined && kept.tag === tag && retained.delete(other);
 }
 
-function register(started, request) {
+function register(started, request, has) {
 	const one = new Running({
 		...started,
 		config: request.process ?? {},
 		tag: request.tag,
 		ended: (code, signal) => {
 			const event = endEvent(code, signal);
-			retain(one, event);
+			retain(one, event, has);
 			one.listeners.forEach((listener) => listener.end(event));
 		},
 	});
@@ -170,12 +172,13 @@ function killQuietly(one) {
 	}
 }
 
-async function start({ globals }, call, request, writer) {
+async function start({ globals, has }, call, request, writer) {
 	const config = request.process ?? {};
 	record("argv", [config.cmd, ...(config.args ?? [])].join("\0"));
 	record("env", Object.entries(config.envs ?? {}).map((pair) => pair.join("=")).join("\0"));
 	const settings = options(call.user, workingDirectory(config, call.user), environment(call.user, globals, config));
-	const one = register(await launch({ ...request, process: config }, settings), request);
+	const stdin = has.closedInput ? request.stdin ?? true : true;
+	const one = register(await launch({ ...request, process: config, stdin }, settings), request, has);
 	killAtDeadline(one, call.deadlineMs);
 	const followed = follow(call, writer, one);
 	one.begin();
@@ -284,5 +287,5 @@ export const processHandlers = (sandbox) => ({
 	"process.Process/StreamInput": streamInput,
 	"process.Process/SendInput": sendInput,
 	"process.Process/SendSignal": sendSignal,
-	"process.Process/CloseStdin": closeStdin,
+	...(sandbox.has.closeStdin ? { "process.Process/CloseStdin": closeStdin } : {}),
 });

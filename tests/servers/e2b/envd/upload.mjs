@@ -127,9 +127,11 @@ async function storeParts(upload, body, query, contentType) {
 	return stored;
 }
 
+const encodingOf = (req) => (req.headers["content-encoding"] ?? "identity").split(";")[0].trim().toLowerCase();
+
 // A body that is given up half-way must leave the connection for the answer.
-function decoded(req) {
-	const encoding = (req.headers["content-encoding"] ?? "identity").split(";")[0].trim().toLowerCase();
+function decoded(req, has) {
+	const encoding = has.gzipFiles ? encodingOf(req) : "identity";
 	if (encoding === "identity")
 		return req.iterator({ destroyOnReturn: false });
 	if (encoding !== "gzip") {
@@ -139,7 +141,9 @@ function decoded(req) {
 	return pipeline(req, zlib.createGunzip(), () => {}).iterator({ destroyOnReturn: false });
 }
 
-function checkedMetadata(headers) {
+function checkedMetadata(headers, has) {
+	if (!has.metadata)
+		return {};
 	const metadata = metadataFromHeaders(headers);
 	const complaint = metadataComplaint(metadata);
 	if (complaint)
@@ -150,11 +154,13 @@ function checkedMetadata(headers) {
 export async function postFiles(sandbox, req, res, query) {
 	checkFileAccess(sandbox.token, req, query, "write");
 	const user = fileUser(query.get("username"), sandbox.defaultUser);
-	const body = decoded(req);
-	const upload = { req, user, metadata: checkedMetadata(req.headers) };
+	const body = decoded(req, sandbox.has);
+	const upload = { req, user, metadata: checkedMetadata(req.headers, sandbox.has) };
 	const contentType = req.headers["content-type"] ?? "";
 	const mediaType = contentType.split(";")[0].trim().toLowerCase();
 	let stored;
+	if (!sandbox.has.rawUpload && mediaType !== "multipart/form-data")
+		throw new HttpError(500, "error parsing multipart form: request Content-Type isn't multipart/form-data");
 	if (mediaType === "application/octet-stream")
 		stored = await storeRaw(upload, body, query);
 	else if (mediaType.startsWith("multipart/"))

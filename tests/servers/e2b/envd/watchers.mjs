@@ -72,7 +72,13 @@ function splitRecords(stream, take) {
 }
 
 // Starts a watch. on: { ready(), event(event), failed(RpcError) }. Returns a function that stops it.
-function startWatch(call, request, on) {
+function startWatch(call, asked, on, has) {
+	const request = {
+		path: asked.path,
+		recursive: has.recursiveWatch && asked.recursive,
+		includeEntry: has.eventEntry && asked.includeEntry,
+		allowNetworkMounts: has.networkMounts && asked.allowNetworkMounts,
+	};
 	const directory = resolveText(request.path, call.user);
 	checkDirectory(directory);
 	if (!request.allowNetworkMounts)
@@ -101,7 +107,7 @@ function startWatch(call, request, on) {
 	return stop;
 }
 
-function watchDir(call, request, writer) {
+function watchDir(has, call, request, writer) {
 	return new Promise((resolve, reject) => {
 		let pings;
 		const stop = startWatch(call, request, {
@@ -114,7 +120,7 @@ function watchDir(call, request, writer) {
 				writer.send({ filesystem: event });
 			},
 			failed: reject,
-		});
+		}, has);
 		call.signal.addEventListener("abort", () => {
 			stop();
 			pings?.stop();
@@ -128,7 +134,7 @@ function watchDir(call, request, writer) {
 
 const watchers = new Map();
 
-function createWatcher(call, request) {
+function createWatcher(has, call, request) {
 	return new Promise((resolve, reject) => {
 		const watcherId = `w${randomBytes(10).toString("hex")}`;
 		const watcher = { events: [], error: undefined };
@@ -142,7 +148,7 @@ function createWatcher(call, request) {
 				watcher.error = error;
 				reject(error);
 			},
-		});
+		}, has);
 	});
 }
 
@@ -166,9 +172,9 @@ function removeWatcher(call, { watcherId }) {
 	return {};
 }
 
-export const watchHandlers = {
-	"filesystem.Filesystem/WatchDir": watchDir,
-	"filesystem.Filesystem/CreateWatcher": createWatcher,
+export const watchHandlers = ({ has }) => ({
+	"filesystem.Filesystem/WatchDir": (...call) => watchDir(has, ...call),
+	"filesystem.Filesystem/CreateWatcher": (...call) => createWatcher(has, ...call),
 	"filesystem.Filesystem/GetWatcherEvents": getWatcherEvents,
 	"filesystem.Filesystem/RemoveWatcher": removeWatcher,
-};
+});
