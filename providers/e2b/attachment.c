@@ -6,13 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Before it a sandbox speaks another protocol: the SDK 2.51 refuses it as well. */
-static const int least_version[2] = { 0, 1 };
-
 /* The daemon as it was addressed last. Whoever uses it holds a reference, since a wake may change its address. */
 struct daemon {
 	struct envd *envd;
 	char *base_url, *token;
+	unsigned features;   /* enum envd_feature */
 	unsigned references; /* e2b.lock */
 };
 
@@ -30,12 +28,13 @@ static void daemon_free(struct daemon *d)
 
 /* Takes the URL. */
 static enum err daemon_new(struct daemon **out, const struct e2b *b, char *base_url,
-	const char *token, struct error *e)
+	const char *token, unsigned features, struct error *e)
 {
 	struct envd_address address = { .base_url = base_url,
 		.sandbox_id = b->at.id,
 		.token = *token ? token : NULL,
-		.user = b->at.user };
+		.user = b->at.user,
+		.features = features };
 	struct daemon *d = calloc(1, sizeof *d);
 	enum err kind;
 
@@ -43,7 +42,9 @@ static enum err daemon_new(struct daemon **out, const struct e2b *b, char *base_
 		free(base_url);
 		return error_set(e, ERR_NO_MEMORY, "e2b");
 	}
-	*d = (struct daemon){ .base_url = base_url, .token = strdup(token), .references = 1 };
+	*d = (struct daemon){
+		.base_url = base_url, .token = strdup(token), .features = features, .references = 1
+	};
 	kind = d->token ? envd_new(&d->envd, b->account.http, &address, e)
 			: error_set(e, ERR_NO_MEMORY, "e2b");
 	if (kind)
@@ -88,41 +89,33 @@ static void daemon_replace(struct e2b *b, struct daemon *d)
 		daemon_put(b, before);
 }
 
-static bool is_addressed(struct e2b *b, const char *base_url, const char *token)
+static bool is_addressed(struct e2b *b, const char *base_url, const char *token, unsigned features)
 {
 	bool is_same;
 
 	pthread_mutex_lock(&b->at.lock);
 	is_same = b->daemon && !strcmp(b->daemon->base_url, base_url) &&
-		!strcmp(b->daemon->token, token);
+		!strcmp(b->daemon->token, token) && b->daemon->features == features;
 	pthread_mutex_unlock(&b->at.lock);
 	return is_same;
 }
 
-static bool is_too_old(const char *version)
-{
-	int major, minor;
-
-	if (sscanf(version + (*version == 'v'), "%d.%d", &major, &minor) != 2)
-		return false;
-	return major < least_version[0] || (major == least_version[0] && minor < least_version[1]);
-}
-
 enum err e2b_adopt(struct e2b *b, const struct plane_sandbox *sandbox, struct error *e)
 {
+	unsigned features = envd_features(sandbox->envd_version);
 	AUTO_FREE char *base_url = NULL;
 	struct daemon *d = NULL;
 	enum err kind;
 
-	if (is_too_old(sandbox->envd_version))
+	if (envd_is_too_old(sandbox->envd_version))
 		return error_set(e, ERR_UNSUPPORTED,
 			"e2b:%s: its daemon is of version %s, and 0.1.0 is the oldest that works; "
 			"make a sandbox from a template that was built since",
 			b->at.id, sandbox->envd_version);
 	kind = e2b_envd_url(&base_url, &b->account.settings, b->at.id, sandbox->domain, e);
-	if (kind || is_addressed(b, base_url, sandbox->token))
+	if (kind || is_addressed(b, base_url, sandbox->token, features))
 		return kind;
-	kind = daemon_new(&d, b, take(base_url), sandbox->token, e);
+	kind = daemon_new(&d, b, take(base_url), sandbox->token, features, e);
 	if (!kind)
 		daemon_replace(b, d);
 	return kind;

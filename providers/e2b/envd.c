@@ -12,6 +12,8 @@
 #define ENVD_PORT "49983"
 /* A user's name of ours is never longer. */
 #define USER_MAX 256
+/* The user of the vendor's templates: the SDK names it to daemons without a default user. */
+#define USUAL_USER "user"
 
 static bool is_set(const char *text)
 {
@@ -64,14 +66,18 @@ enum err envd_new(
 	struct envd **out, struct http *http, const struct envd_address *address, struct error *e)
 {
 	struct envd *d = calloc(1, sizeof *d);
+	const char *user = address->user;
 	enum err kind = ERR_OK;
 
 	if (!d)
 		return error_set(e, ERR_NO_MEMORY, "a client of E2B's daemon");
+	if (!is_set(user) && !(address->features & ENVD_HAS_DEFAULT_USER))
+		user = USUAL_USER;
 	d->http = http;
+	d->features = address->features;
 	if (!copy_if_set(&d->base_url, address->base_url) ||
 		!copy_if_set(&d->sandbox_id, address->sandbox_id) ||
-		!copy_if_set(&d->token, address->token) || !copy_if_set(&d->user, address->user))
+		!copy_if_set(&d->token, address->token) || !copy_if_set(&d->user, user))
 		kind = error_set(e, ERR_NO_MEMORY, "a client of E2B's daemon");
 	else if (!d->base_url || !d->sandbox_id)
 		kind = error_set(e, ERR_INVALID, "E2B: no address, or no sandbox");

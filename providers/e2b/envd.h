@@ -1,9 +1,10 @@
 /*
  * envd.h - E2B's data plane: what the daemon in a sandbox can do, over its /files endpoint and its RPC services.
  *
- * The RPC services speak the Connect protocol with the binary protobuf codec (connect.h, envd.proto). Facts are those of
- * envd 0.6.13 and of the e2b SDK 2.51; what is older is said at the place. envd does all file work as root: the user only
- * owns what is made, and runs commands. Paths here are absolute ones of the sandbox, cleaned.
+ * The RPC services speak the Connect protocol with the binary protobuf codec (connect.h,
+ * envd.proto). Facts are those of envd 0.6.13 and of the e2b SDK 2.51; envd_version.h says what older
+ * daemons lack. envd does all file work as root: the user only owns what is made, and runs commands.
+ * Paths here are absolute ones of the sandbox, cleaned.
  *
  * Errors: ERR_AUTH (401: the access token), ERR_GONE (502: no such sandbox behind the proxy, or one that is not running;
  * the control plane knows more), ERR_BUSY (409, 429 after repetitions), ERR_NO_SPACE (507), ERR_PROTOCOL, and those of
@@ -11,6 +12,7 @@
  */
 #pragma once
 
+#include "providers/e2b/envd_version.h"
 #include "providers/http/http.h"
 #include "providers/remote/remote.h"
 
@@ -24,6 +26,7 @@ struct envd_address {
 	const char *token;      /* X-Access-Token; NULL: the sandbox is not secured */
 	const char
 		*user; /* commands run and new files belong to; NULL: the sandbox's default user */
+	unsigned features; /* enum envd_feature */
 };
 
 enum err envd_new(

@@ -19,6 +19,7 @@ struct envd {
 	struct http_header headers[ENVD_HEADERS_MAX];
 	size_t file_headers;    /* of `headers`, so many for /files */
 	size_t command_headers; /* and so many for the RPC services */
+	unsigned features;      /* enum envd_feature */
 };
 
 /*
@@ -37,6 +38,7 @@ char *envd_procedure(const struct envd *d, const char *procedure);
 
 struct envd_post {
 	char *url;
+	struct buf form; /* the body, of a daemon that takes forms alone */
 	struct http_exchange *exchange;
 };
 

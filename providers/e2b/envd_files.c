@@ -3,6 +3,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
 #include "providers/e2b/refusal.h"
+#include "providers/rest_form.h"
 
 #include <string.h>
 
@@ -51,10 +52,55 @@ static enum err read_refusal(struct http_exchange *x, const struct call *call, c
 
 /* ---- Storing ---- */
 
+/* In one piece: http_fd() is for exchanges without a source, and a command waits on it. */
+static enum err make_form(struct buf *out, const struct rest_form_body *form, struct error *e)
+{
+	size_t len = (size_t)rest_form_len(form);
+	unsigned char *place;
+
+	*out = (struct buf)BUF_INIT(len);
+	place = buf_reserve(out, len);
+	if (!place)
+		return buf_check(out, "an upload", e);
+	buf_filled(out, len);
+	return rest_form_read((void *)form, 0, place, len, e);
+}
+
+static enum err begin_post(struct envd *d, struct envd_post *p, struct http_request *request,
+	const char *type, struct error *e)
+{
+	struct http_header headers[ENVD_HEADERS_MAX + 1];
+
+	memcpy(headers, request->headers, request->headers_count * sizeof *headers);
+	headers[request->headers_count++] =
+		(struct http_header){ .name = "Content-Type", .value = type };
+	request->headers = headers;
+	return http_begin(d->http, request, &p->exchange, e);
+}
+
+/* The URL has the path: a form's own name of the file does not carry every byte. */
+static enum err begin_form(struct envd *d, const struct remote_upload *upload, struct envd_post *p,
+	struct http_request *request, struct error *e)
+{
+	const struct rest_form form = {
+		.file_field = "file", .bytes = upload->bytes, .len = upload->len
+	};
+	struct rest_form_body body;
+	enum err kind = rest_form_make(&body, &form, e);
+
+	if (kind == ERR_OK)
+		kind = make_form(&p->form, &body, e);
+	request->body = p->form.bytes;
+	request->body_len = p->form.len;
+	if (kind == ERR_OK)
+		kind = begin_post(d, p, request, body.type, e);
+	rest_form_release(&body);
+	return kind;
+}
+
 enum err envd_post_begin(
 	struct envd *d, const struct remote_upload *upload, struct envd_post *out, struct error *e)
 {
-	struct http_header headers[ENVD_HEADERS_MAX + 1];
 	struct http_request request;
 	enum err kind;
 
@@ -62,14 +108,11 @@ enum err envd_post_begin(
 	kind = files_request(d, upload->path, &out->url, &request, e);
 	if (kind != ERR_OK)
 		return kind;
-	memcpy(headers, request.headers, request.headers_count * sizeof *headers);
-	/* A form (multipart) is older, but names the file in a header that does not carry every byte. */
-	headers[request.headers_count++] =
-		(struct http_header){ .name = "Content-Type", .value = "application/octet-stream" };
-	request.headers = headers;
+	if (!(d->features & ENVD_TAKES_RAW_FILES))
+		return begin_form(d, upload, out, &request, e);
 	request.body = upload->bytes;
 	request.body_len = upload->len;
-	return http_begin(d->http, &request, &out->exchange, e);
+	return begin_post(d, out, &request, "application/octet-stream", e);
 }
 
 /* The answer says nothing that we do not know, and calls its JSON text; it is read so that the connection is free again. */
@@ -94,6 +137,7 @@ void envd_post_end(struct envd_post *p)
 	if (p->exchange)
 		http_end(p->exchange);
 	free(p->url);
+	buf_release(&p->form);
 	*p = (struct envd_post){ 0 };
 }
 

@@ -47,7 +47,10 @@ static enum err pack_start(struct buf *out, const struct envd_command *command, 
 	process.n_args = count_of(command->argv) - 1;
 	process.cwd = (char *)command->cwd;
 	request.process = &process;
-	/* Said, because absent means yes: nothing would ever close it. */
+	/*
+	 * Said, because absent means yes: nothing would ever close it. Daemons before 0.3.0 know no such
+	 * field and leave it open, but no program of ours reads it.
+	 */
 	request.has_wants_input = true;
 	request.wants_input = false;
 	return envd_pack(out, &request.base, "the command", e);

@@ -102,6 +102,8 @@ static const struct {
 	{ "path is a directory: ", NULL, ERR_IS_DIR },
 	{ NULL, "' is a directory", ERR_IS_DIR },
 	{ "error ensuring directories: path is a file", NULL, ERR_NOT_DIR },
+	/* A daemon that is older than it says takes no upload of ours, now or later. */
+	{ "error parsing multipart form", NULL, ERR_UNSUPPORTED },
 };
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))

@@ -1,6 +1,7 @@
 /*
- * form.h - the body of a request that uploads a file: multipart/form-data (RFC 7578), sent
- * without a copy of the contents; internal to rest*.c.
+ * form.h - the body of a request that uploads a file: multipart/form-data (RFC 7578), read in
+ * pieces without a copy of the contents. For rest/, and for a vendor whose uploads are no struct
+ * rest_ask.
  */
 #pragma once
 

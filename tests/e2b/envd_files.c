@@ -64,6 +64,60 @@ Test(envd_files, stores_an_empty_file)
 	cr_expect(envd_fixture_asked(&f, 0, "\r\nContent-Length: 0\r\n"));
 }
 
+/* The URL says where, as for raw bytes: the form's own name of a file does not carry every byte. */
+Test(envd_files, a_daemon_that_takes_forms_alone_gets_one)
+{
+	static const char head[] =
+		"\r\nContent-Disposition: form-data; name=\"file\"; filename=\"file\"\r\n"
+		"Content-Type: application/octet-stream\r\n\r\na\0b\r\n--sandboxfs-";
+	const char *body;
+	size_t len;
+
+	put_answer(&answer, 200, "", "[]", 2);
+	envd_fixture_make_old(&f, "0.5.6", NULL,
+		&(struct envd_row){
+			.want = "POST /files?path=/d/%FFx HTTP/1.1\r\n", .answer = &answer },
+		1);
+	cr_assert(eq(int, store("/d/\xffx", "a\0b", 3), ERR_OK), "%s", f.e.text);
+	envd_fixture_stop(&f);
+	cr_expect(envd_fixture_asked(
+		&f, 0, "\r\nContent-Type: multipart/form-data; boundary=sandboxfs-"));
+	body = envd_fixture_body(&f, 0, &len);
+	cr_expect(ne(ptr, memmem(body, len, head, sizeof head - 1), NULL));
+	cr_expect(eq(int, memcmp(body + len - 4, "--\r\n", 4), 0));
+}
+
+Test(envd_files, a_daemon_without_a_default_user_is_told_the_usual_one)
+{
+	static const struct {
+		const char *version, *user, *want;
+	} rows[] = {
+		{ "0.3.9", NULL, "POST /files?path=/f&username=user HTTP/1.1\r\n" },
+		{ "0.3.9", "root", "POST /files?path=/f&username=root HTTP/1.1\r\n" },
+		{ "0.4.0", NULL, "POST /files?path=/f HTTP/1.1\r\n" },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		buf_reset(&answer);
+		put_answer(&answer, 200, "", "[]", 2);
+		envd_fixture_make_old(&f, rows[i].version, rows[i].user,
+			&(struct envd_row){ .want = rows[i].want, .answer = &answer }, 1);
+		cr_expect(eq(int, store("/f", "x", 1), ERR_OK), "row %zu: %s", i, f.e.text);
+		envd_fixture_release(&f);
+		f = (struct envd_fixture){ 0 };
+	}
+}
+
+/* The upload would fail in the same way each time, so the change is refused and not repeated. */
+Test(envd_files, a_daemon_older_than_it_says_is_unsupported)
+{
+	given("POST /files", 500, IS_JSON,
+		"{\"code\":500,\"message\":\"error parsing multipart form: request Content-Type "
+		"isn't multipart/form-data\"}");
+	cr_expect(eq(int, store("/f", "x", 1), ERR_UNSUPPORTED), "%s", f.e.text);
+	envd_fixture_stop(&f);
+}
+
 Test(envd_files, a_full_disk_is_no_space)
 {
 	given("POST /files", 507, IS_JSON,

@@ -8,7 +8,16 @@
 void envd_fixture_make(
 	struct envd_fixture *f, const char *user, const struct envd_row *rows, size_t count)
 {
-	struct envd_address address = { .sandbox_id = "i1", .token = TEST_TOKEN, .user = user };
+	envd_fixture_make_old(f, "0.6.13", user, rows, count);
+}
+
+void envd_fixture_make_old(struct envd_fixture *f, const char *version, const char *user,
+	const struct envd_row *rows, size_t count)
+{
+	unsigned features = envd_features(version);
+	struct envd_address address = {
+		.sandbox_id = "i1", .token = TEST_TOKEN, .user = user, .features = features
+	};
 
 	unsetenv("http_proxy");
 	envd_server_start(&f->server, rows, count);

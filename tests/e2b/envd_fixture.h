@@ -18,9 +18,12 @@ struct envd_fixture {
 	bool is_stopped;
 };
 
-/* As `user`, or NULL. */
+/* As `user`, or NULL; of the newest daemon. */
 void envd_fixture_make(
 	struct envd_fixture *f, const char *user, const struct envd_row *rows, size_t count);
+/* A daemon of a version. */
+void envd_fixture_make_old(struct envd_fixture *f, const char *version, const char *user,
+	const struct envd_row *rows, size_t count);
 /* The server has nothing more to hear: checks that each row was asked for. */
 void envd_fixture_stop(struct envd_fixture *f);
 void envd_fixture_release(struct envd_fixture *f);

@@ -237,6 +237,19 @@ Test(provider_reach, a_daemon_of_a_later_major_version_is_not_too_old)
 	cr_expect(eq(int, e2b_adopt(b, &older, &e), ERR_UNSUPPORTED));
 }
 
+/* Which it may have got while it was paused. */
+Test(provider_reach, a_daemon_of_another_version_is_addressed_anew)
+{
+	static const struct canned_row rows[] = { { LOOK, 200, RUNNING("t1"), NULL } };
+	struct plane_sandbox older = { .id = "i1", .token = "t1", .envd_version = "0.5.6" };
+	struct daemon *newest;
+
+	START(rows, RESUME_ON_ACCESS);
+	newest = b->daemon;
+	cr_expect(eq(int, e2b_adopt(b, &older, &e), ERR_OK), "%s", e.text);
+	cr_expect(ne(ptr, b->daemon, newest));
+}
+
 /* ---- Before there is an attachment ---- */
 
 static enum err connect_to(const char *id, enum resume_mode resume)

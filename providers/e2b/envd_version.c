@@ -1,0 +1,54 @@
+#include "providers/e2b/envd_version.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct version {
+	unsigned major, minor, patch;
+};
+
+static const struct {
+	enum envd_feature feature;
+	struct version since;
+	bool is_presumed; /* of a daemon whose version is unknown */
+} features[] = {
+	{ ENVD_HAS_DEFAULT_USER, { 0, 4, 0 }, true },
+	{ ENVD_TAKES_RAW_FILES, { 0, 5, 7 }, false },
+};
+
+/* false: it is unknown. Of "0.6" the last number is 0. */
+static bool read_version(struct version *out, const char *text)
+{
+	*out = (struct version){ 0 };
+	return sscanf(text + (*text == 'v'), "%9u.%9u.%9u", &out->major, &out->minor,
+		       &out->patch) >= 2;
+}
+
+static bool is_before(const struct version *one, const struct version *other)
+{
+	if (one->major != other->major)
+		return one->major < other->major;
+	if (one->minor != other->minor)
+		return one->minor < other->minor;
+	return one->patch < other->patch;
+}
+
+unsigned envd_features(const char *version)
+{
+	struct version told;
+	bool is_known = read_version(&told, version);
+	unsigned found = 0;
+
+	for (size_t i = 0; i < sizeof features / sizeof *features; i++)
+		if (is_known ? !is_before(&told, &features[i].since) : features[i].is_presumed)
+			found |= features[i].feature;
+	return found;
+}
+
+bool envd_is_too_old(const char *version)
+{
+	static const struct version least = { 0, 1, 0 };
+	struct version told;
+
+	return read_version(&told, version) && is_before(&told, &least);
+}
