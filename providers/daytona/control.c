@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define MINUTE_S 60
 /* The service's own limit. */
@@ -79,19 +78,19 @@ void daytona_describe(const struct daytona_sandbox *sandbox, struct sandbox_info
 	put_warning(sandbox, out);
 }
 
-/* Our clock may differ from theirs, but not the interval. */
-static int64_t idle_left_s(struct json_object *json, const struct daytona_sandbox *s)
+static int64_t idle_left_s(
+	struct json_object *json, const struct daytona_sandbox *s, int64_t now_s)
 {
 	int64_t left_s;
 
 	if (!s->idle_s || s->life != DAYTONA_RUNS)
 		return -1;
-	left_s = rest_seconds_until(rest_text(json, "lastActivityAt", ""), time(NULL) - s->idle_s);
+	left_s = rest_seconds_until(rest_text(json, "lastActivityAt", ""), now_s - s->idle_s);
 	return left_s < 0 || left_s > s->idle_s ? s->idle_s : left_s;
 }
 
 /* At most one of the two intervals is in use. */
-static void read_lifetimes(struct json_object *json, struct daytona_sandbox *s)
+static void read_lifetimes(struct json_object *json, struct daytona_sandbox *s, int64_t now_s)
 {
 	const char *destroyed_at = rest_text(json, "autoDestroyAt", "");
 	int64_t autopause = rest_integer(json, "autoPauseInterval", 0);
@@ -99,10 +98,10 @@ static void read_lifetimes(struct json_object *json, struct daytona_sandbox *s)
 
 	s->pauses = autopause > 0;
 	s->idle_s = MINUTE_S * (s->pauses ? autopause : rest_integer(json, "autoStopInterval", 0));
-	s->destroyed_s = rest_seconds_until(destroyed_at, time(NULL));
+	s->destroyed_s = rest_seconds_until(destroyed_at, now_s);
 	if (s->destroyed_s >= 0)
 		snprintf(s->destroyed_at, sizeof s->destroyed_at, "%s", destroyed_at);
-	idle_left = idle_left_s(json, s);
+	idle_left = idle_left_s(json, s, now_s);
 	s->expires_s = idle_left < 0 || (s->destroyed_s >= 0 && s->destroyed_s < idle_left)
 		? s->destroyed_s
 		: idle_left;
@@ -119,7 +118,8 @@ static enum err take_text(
 	return ERR_OK;
 }
 
-static enum err take_sandbox(struct json_object *json, struct daytona_sandbox *out, struct error *e)
+static enum err take_sandbox(
+	struct json_object *json, int64_t now_s, struct daytona_sandbox *out, struct error *e)
 {
 	struct daytona_sandbox s = { .is_ephemeral =
 					     rest_integer(json, "autoDeleteInterval", -1) == 0,
@@ -139,7 +139,7 @@ static enum err take_sandbox(struct json_object *json, struct daytona_sandbox *o
 		return error_set(e, ERR_PROTOCOL, "daytona: a sandbox without an ID");
 	snprintf(s.why, sizeof s.why, "%s", rest_text(json, "errorReason", "no reason is told"));
 	s.life = daytona_life_of(s.state);
-	read_lifetimes(json, &s);
+	read_lifetimes(json, &s, now_s);
 	*out = s;
 	return ERR_OK;
 }
@@ -166,7 +166,7 @@ enum err daytona_look(const struct rest *r, const struct call *call, const char 
 	enum err kind = ask(r, call, id, "", wanted, &json, e);
 
 	if (!kind)
-		kind = take_sandbox(json, out, e);
+		kind = take_sandbox(json, rest_now_s(r), out, e);
 	if (!kind && out->life == DAYTONA_ENDED)
 		return error_set(e, ERR_NOT_FOUND, "daytona:%s was %s", id,
 			*rest_text(json, "spotEvictedAt", "")
@@ -192,7 +192,7 @@ enum err daytona_make(const struct rest *r, const struct call *call,
 		kind = rest_make(r, call, &wanted, "id", &json, out->id, sizeof out->id, e);
 	if (kind)
 		return kind;
-	kind = take_sandbox(json, out, &why);
+	kind = take_sandbox(json, rest_now_s(r), out, &why);
 	if (!kind)
 		return ERR_OK;
 	take_text(out->id, sizeof out->id, json, "id", NULL);
@@ -303,10 +303,11 @@ enum err daytona_toolbox_url(const struct rest *r, const struct call *call,
 
 /* ---- All of them ---- */
 
-static enum err read_listed(struct rest_listed *out, struct json_object *item, struct error *e)
+static enum err read_listed(
+	struct rest_listed *out, struct json_object *item, int64_t now_s, struct error *e)
 {
 	struct daytona_sandbox s;
-	enum err kind = take_sandbox(item, &s, e);
+	enum err kind = take_sandbox(item, now_s, &s, e);
 
 	if (kind)
 		return kind;

@@ -60,7 +60,7 @@ enum err plane_info(struct plane *c, const struct call *call, const char *id,
 		.what = "looking at the sandbox" };
 	enum err kind = plane_ask_of(c, call, ask, &answer, e);
 
-	return kind ? kind : plane_json_sandbox(&answer.body, out, e);
+	return kind ? kind : plane_json_sandbox(&answer.body, rest_now_s(&c->rest), out, e);
 }
 
 /* There is no idempotency key: who loses the answer must look. */
@@ -73,10 +73,11 @@ static enum err plane_lost_answer(
 }
 
 /* An answer that cannot be read may still have the ID. */
-static enum err read_made(const struct buf *body, struct plane_sandbox *out, struct error *e)
+static enum err read_made(
+	const struct buf *body, int64_t now_s, struct plane_sandbox *out, struct error *e)
 {
 	struct error why = { 0 };
-	enum err kind = plane_json_sandbox(body, out, &why);
+	enum err kind = plane_json_sandbox(body, now_s, out, &why);
 
 	if (kind && !*out->id)
 		rest_find_text(body, "sandboxID", out->id, sizeof out->id);
@@ -105,7 +106,7 @@ enum err plane_create(struct plane *c, const struct call *call,
 	older.path = "/sandboxes";
 	kind = plane_ask_either(c, call, ROUTE_CREATE, &newer, &older, &answer, &why);
 	if (!kind)
-		return read_made(&answer.body, out, e);
+		return read_made(&answer.body, rest_now_s(&c->rest), out, e);
 	return plane_lost_answer(kind, &why, answer.may_have_arrived && !answer.status, e);
 }
 
@@ -130,7 +131,7 @@ enum err plane_wake(struct plane *c, const struct call *call, const char *id, in
 	older.path = newer.path + strlen("/v2");
 	older.body = buf_text(&older_body);
 	kind = plane_ask_either(c, call, ROUTE_CONNECT, &newer, &older, &answer, e);
-	return kind ? kind : plane_json_sandbox(&answer.body, out, e);
+	return kind ? kind : plane_json_sandbox(&answer.body, rest_now_s(&c->rest), out, e);
 }
 
 /* 409 is also what one says that is paused already. */
@@ -258,7 +259,8 @@ enum err plane_list(
 		enum err kind = list_page(c, call, token, &answer, e);
 
 		if (!kind)
-			kind = plane_json_list(&answer.body, sink, context, e);
+			kind = plane_json_list(
+				&answer.body, rest_now_s(&c->rest), sink, context, e);
 		if (kind || !*answer.next_token)
 			return kind;
 		memcpy(token, answer.next_token, sizeof token);

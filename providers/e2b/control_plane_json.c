@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* What v2 gives a sandbox that asks for nothing, and what the SDK asks for everywhere else. */
 #define DEFAULT_LIFETIME_S 300
@@ -57,7 +56,8 @@ static enum sandbox_state state_of(struct json_object *object)
 
 /* ---- One sandbox ---- */
 
-static enum err take_sandbox(struct json_object *object, struct plane_sandbox *out, struct error *e)
+static enum err take_sandbox(
+	struct json_object *object, int64_t now_s, struct plane_sandbox *out, struct error *e)
 {
 	enum err kind = take_text(object, "sandboxID", is_id, out->id, sizeof out->id, e);
 
@@ -71,11 +71,12 @@ static enum err take_sandbox(struct json_object *object, struct plane_sandbox *o
 		kind = take_text(object, "envdVersion", is_token, out->envd_version,
 			sizeof out->envd_version, e);
 	out->state = state_of(object);
-	out->ends_s = rest_seconds_until(text_of(object, "endAt"), time(NULL));
+	out->ends_s = rest_seconds_until(text_of(object, "endAt"), now_s);
 	return kind;
 }
 
-enum err plane_json_sandbox(const struct buf *body, struct plane_sandbox *out, struct error *e)
+enum err plane_json_sandbox(
+	const struct buf *body, int64_t now_s, struct plane_sandbox *out, struct error *e)
 {
 	AUTO_JSON struct json_object *object = NULL;
 
@@ -83,15 +84,16 @@ enum err plane_json_sandbox(const struct buf *body, struct plane_sandbox *out, s
 	rest_parse(body, &object);
 	if (!json_object_is_type(object, json_type_object))
 		return error_set(e, ERR_PROTOCOL, "e2b: the answer is no sandbox in JSON");
-	return take_sandbox(object, out, e);
+	return take_sandbox(object, now_s, out, e);
 }
 
 /* ---- Many ---- */
 
-static enum err read_listed(struct rest_listed *out, struct json_object *item, struct error *e)
+static enum err read_listed(
+	struct rest_listed *out, struct json_object *item, int64_t now_s, struct error *e)
 {
 	struct plane_sandbox s = { .ends_s = -1 };
-	enum err kind = take_sandbox(item, &s, e);
+	enum err kind = take_sandbox(item, now_s, &s, e);
 
 	memcpy(out->id, s.id, sizeof s.id);
 	out->state = s.state;
@@ -99,7 +101,8 @@ static enum err read_listed(struct rest_listed *out, struct json_object *item, s
 	return kind;
 }
 
-enum err plane_json_list(const struct buf *body, sandbox_sink sink, void *context, struct error *e)
+enum err plane_json_list(
+	const struct buf *body, int64_t now_s, sandbox_sink sink, void *context, struct error *e)
 {
 	static const struct rest_list list = { .labels = "metadata" };
 	struct rest_listing listing = { sink, context };
@@ -109,7 +112,7 @@ enum err plane_json_list(const struct buf *body, sandbox_sink sink, void *contex
 	if (!json_object_is_type(array, json_type_array))
 		return error_set(
 			e, ERR_PROTOCOL, "e2b: the answer is no list of sandboxes in JSON");
-	return rest_list_page(array, &list, read_listed, rest_list_pass, &listing, NULL, e);
+	return rest_list_page(array, &list, now_s, read_listed, rest_list_pass, &listing, NULL, e);
 }
 
 /* ---- Errors ---- */

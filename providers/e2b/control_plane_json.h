@@ -11,11 +11,16 @@
 
 /* ---- Answers ---- */
 
-/* One sandbox: of create, connect or info. ERR_PROTOCOL: it makes no sense. */
-enum err plane_json_sandbox(const struct buf *body, struct plane_sandbox *out, struct error *e);
+/*
+ * One sandbox: of create, connect or info. `now_s`: the time by the service's clock. ERR_PROTOCOL: the
+ * answer makes no sense.
+ */
+enum err plane_json_sandbox(
+	const struct buf *body, int64_t now_s, struct plane_sandbox *out, struct error *e);
 
 /* An array of sandboxes, one page; what the sink returns ends it. */
-enum err plane_json_list(const struct buf *body, sandbox_sink sink, void *context, struct error *e);
+enum err plane_json_list(
+	const struct buf *body, int64_t now_s, sandbox_sink sink, void *context, struct error *e);
 
 /* The vendor's words in the body of an error, "" when there are none: bodies may be empty or another server's HTML. */
 void plane_json_message(const struct buf *body, char *out, size_t room);

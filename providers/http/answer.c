@@ -1,6 +1,7 @@
 #include "providers/http/frame.h"
 #include "providers/http/retry.h"
 
+#include <curl/curl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +25,18 @@ static enum err read_body(
 	return kind;
 }
 
+/* 2020 and 2200: a service whose clock is elsewhere has none. */
+#define DATE_MIN_S ((int64_t)1577836800)
+#define DATE_MAX_S ((int64_t)7258118400)
+
+int64_t http_date_s(const struct http_exchange *x)
+{
+	const char *date = http_header(x, "Date");
+	int64_t date_s = date ? curl_getdate(date, NULL) : 0;
+
+	return date_s >= DATE_MIN_S && date_s <= DATE_MAX_S ? date_s : 0;
+}
+
 /* Part of a token is none. */
 static enum err note_headers(
 	const struct http_exchange *x, struct http_answer *out, struct error *e)
@@ -31,6 +44,7 @@ static enum err note_headers(
 	const char *token = http_header(x, "X-Next-Token"), *type = http_header(x, "Content-Type");
 	const char *should_retry = http_header(x, "X-Should-Retry");
 
+	out->date_s = http_date_s(x);
 	snprintf(out->content_type, sizeof out->content_type, "%s", type ? type : "");
 	out->is_final = should_retry && !strcasecmp(should_retry, "false");
 	if (token && strlen(token) >= sizeof out->next_token)

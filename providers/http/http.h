@@ -192,6 +192,9 @@ void http_note_progress(struct http_exchange *x, const struct call *call);
 int http_status(const struct http_exchange *x);
 const char *http_header(const struct http_exchange *x, const char *name);
 
+/* The header Date, in seconds since 1970; 0: there is none that makes sense. */
+int64_t http_date_s(const struct http_exchange *x);
+
 /*
  * Puts stars where `bytes` of the answer say a secret header of the request back: before they are told to anybody as the
  * reason of a failure. All of the answer at once, or half a secret stays.
@@ -219,6 +222,7 @@ struct http_answer {
 	struct buf body; /* at most HTTP_BODY_MAX; with a status from 300 it says no secret back */
 	char next_token[512]; /* the header X-Next-Token, "" when absent */
 	char content_type[128];
+	int64_t date_s;        /* http_date_s() */
 	bool may_have_arrived; /* also set on failure */
 	bool is_final;         /* the header X-Should-Retry says false */
 };

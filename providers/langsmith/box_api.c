@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* What is asked for comes from a command line, and so is no longer than one. */
 #define CREATE_MAX ((size_t)1024 * 1024)
@@ -38,7 +37,7 @@ enum err box_get(const struct rest *r, const struct call *call, const char *id, 
 	AUTO_JSON struct json_object *json = NULL;
 	enum err kind = ask_about(r, call, id, "", ask, &json, e);
 
-	return kind ? kind : box_parse(out, json, time(NULL), e);
+	return kind ? kind : box_parse(out, json, rest_now_s(r), e);
 }
 
 enum err box_get_status(const struct rest *r, const struct call *call, const char *id,
@@ -224,15 +223,16 @@ enum err box_create(const struct rest *r, const struct call *call,
 		return kind;
 	rest_parse(&answer.body, &json);
 	kind = r->judge(r, &ask, answer.status, json, &answer, e);
-	return kind ? kind : box_parse(out, json, time(NULL), e);
+	return kind ? kind : box_parse(out, json, rest_now_s(r), e);
 }
 
 /* ---- All ---- */
 
-static enum err read_listed(struct rest_listed *out, struct json_object *item, struct error *e)
+static enum err read_listed(
+	struct rest_listed *out, struct json_object *item, int64_t now_s, struct error *e)
 {
 	struct box b;
-	enum err kind = box_parse(&b, item, time(NULL), e);
+	enum err kind = box_parse(&b, item, now_s, e);
 
 	if (kind)
 		return kind;

@@ -52,6 +52,7 @@ struct grpc_request {
 /* How a call ended. */
 struct grpc_outcome {
 	enum grpc_status status;
+	int64_t date_s;         /* http_date_s() */
 	int64_t retry_after_ms; /* the server's wish, Modal's RPCRetryPolicy; negative: none */
 	bool may_have_arrived;
 };

@@ -161,6 +161,7 @@ enum err grpc_settle(struct http_exchange *x, const char *what, const struct err
 	char words[WORDS_MAX + 1];
 
 	*out = (struct grpc_outcome){ .retry_after_ms = details ? grpc_retry_after_ms(details) : -1,
+		.date_s = http_date_s(x),
 		.may_have_arrived = http_may_have_arrived(x) };
 	if (status && !parse_status(status, &out->status))
 		out->status = GRPC_UNKNOWN;

@@ -124,7 +124,8 @@ static enum err find_worker(struct modal *m, const struct call *call, struct err
 	if (!kind)
 		kind = renew_access(m, call, &access, e);
 	if (!kind)
-		kind = worker_new(&m->worker, m->http, m->task_id, &access, renew_access, m, e);
+		kind = worker_new(&m->worker, m->http, modal_control_clock(m->control), m->task_id,
+			&access, renew_access, m, e);
 	worker_access_release(&access);
 	return kind;
 }

@@ -23,7 +23,7 @@ struct modal {
 	struct channels *channels;
 	char *task_id;
 	bool has_asked; /* at.lock: when it ends is known, where anybody does */
-	int64_t ends_s; /* at.lock; since 1970; 0: not known */
+	int64_t ends_s; /* at.lock; by the service's clock; 0: not known */
 };
 
 static inline struct modal *modal_of(struct provider *p)

@@ -6,11 +6,11 @@
 #include "providers/modal/modal.pb-c.h"
 #include "providers/modal/uuid.h"
 #include "providers/modal/warnings.h"
+#include "providers/server_clock.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define SERVICE "modal.client.ModalClient/"
 /*
@@ -35,9 +35,10 @@ struct modal_control {
 	const struct modal_settings *settings;
 	char *host;
 	struct warnings *warnings;
+	struct server_clock clock;
 	pthread_mutex_t lock;
 	char *token;           /* lock; NULL: none yet */
-	int64_t token_renew_s; /* lock; from then on it is renewed */
+	int64_t token_renew_s; /* lock; by the clock; from then on it is renewed */
 	int64_t token_ends_s;  /* lock */
 	int64_t token_pause_s; /* lock; until it is tried again, since renewing it fails; 0: it does not */
 };
@@ -108,6 +109,11 @@ void modal_control_free(struct modal_control *c)
 	free(c->host);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
+}
+
+const struct server_clock *modal_control_clock(const struct modal_control *c)
+{
+	return &c->clock;
 }
 
 /* ---- One call ---- */
@@ -187,7 +193,10 @@ static enum err attempt_call(void *context, const struct call *call, unsigned nu
 	/* While the server waits nothing moves. */
 	if (a->ask->wait_ms && call_progress_ms(call) >= 0)
 		patient.progress_ms = call_progress_ms(call) + a->ask->wait_ms + SLACK_MS;
-	return grpc_call(a->c->http, &patient, &request, a->ask->type, a->answer, out, e);
+	enum err kind = grpc_call(a->c->http, &patient, &request, a->ask->type, a->answer, out, e);
+
+	server_clock_note(&a->c->clock, out->date_s);
+	return kind;
 }
 
 static enum err explain(const struct modal_settings *s, const struct grpc_outcome *out,
@@ -226,7 +235,7 @@ static enum err perform(
 /* Renewed from half of its life on. */
 static void keep_token(struct modal_control *c, const char *token, char **copy)
 {
-	int64_t now_s = time(NULL), ends_s = jwt_expires_s(token);
+	int64_t now_s = server_clock_now_s(&c->clock), ends_s = jwt_expires_s(token);
 
 	if (!ends_s)
 		ends_s = now_s + TOKEN_LIFE_S;
@@ -269,7 +278,7 @@ static void put_off_locked(struct modal_control *c)
 	int64_t pause_s = c->token_pause_s ? c->token_pause_s * 2 : 1;
 
 	c->token_pause_s = pause_s < TOKEN_PAUSE_MAX_S ? pause_s : TOKEN_PAUSE_MAX_S;
-	c->token_renew_s = time(NULL) + c->token_pause_s;
+	c->token_renew_s = server_clock_now_s(&c->clock) + c->token_pause_s;
 }
 
 /* A copy of one that is good. While renewing fails the one before serves until it expires. */
@@ -280,9 +289,9 @@ static enum err get_token(
 
 	*out = NULL;
 	pthread_mutex_lock(&c->lock);
-	if (!c->token || time(NULL) >= c->token_renew_s)
+	if (!c->token || server_clock_now_s(&c->clock) >= c->token_renew_s)
 		kind = ask_token_locked(c, call, out, e);
-	if (!*out && c->token && time(NULL) < c->token_ends_s) {
+	if (!*out && c->token && server_clock_now_s(&c->clock) < c->token_ends_s) {
 		*out = strdup(c->token);
 		if (kind)
 			put_off_locked(c);

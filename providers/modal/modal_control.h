@@ -11,11 +11,15 @@
 #include "providers/modal/modal_settings.h"
 
 struct modal_control;
+struct server_clock;
 
 /* `settings` must outlive it. ERR_INVALID: the server's URL. */
 enum err modal_control_new(struct modal_control **out, struct http *http,
 	const struct modal_settings *settings, struct error *e);
 void modal_control_free(struct modal_control *c);
+
+/* By which tokens expire and sandboxes end. It lives as long as `c`. */
+const struct server_clock *modal_control_clock(const struct modal_control *c);
 
 struct control_ask {
 	const char *method; /* "SandboxListV2" */

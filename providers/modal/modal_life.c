@@ -1,9 +1,9 @@
 #include "providers/base/cleanup.h"
 #include "providers/modal/modal.h"
+#include "providers/server_clock.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- A new one ---- */
 
@@ -107,6 +107,11 @@ static enum err compare(void *context, const struct sandbox_entry *entry, struct
 	return error_set(e, ERR_INTERRUPTED, "found");
 }
 
+static int64_t now_s(const struct modal *m)
+{
+	return server_clock_now_s(modal_control_clock(m->control));
+}
+
 /*
  * When it ends stands only in the list of all, and never changes: it is looked for once. What cannot be found out is no
  * reason to fail.
@@ -126,7 +131,7 @@ static void learn_end(struct modal *m, const struct call *call)
 	sandbox_list(m->control, call, m->settings.environment, compare, &sought, &e);
 	pthread_mutex_lock(&m->at.lock);
 	if (sought.is_found && sought.expires_s >= 0)
-		m->ends_s = time(NULL) + sought.expires_s;
+		m->ends_s = now_s(m) + sought.expires_s;
 	pthread_mutex_unlock(&m->at.lock);
 }
 
@@ -137,7 +142,7 @@ static int64_t expires_s(struct modal *m)
 	pthread_mutex_lock(&m->at.lock);
 	ends_s = m->ends_s;
 	pthread_mutex_unlock(&m->at.lock);
-	left_s = ends_s - time(NULL);
+	left_s = ends_s - now_s(m);
 	return !ends_s ? -1 : left_s > 0 ? left_s : 0;
 }
 

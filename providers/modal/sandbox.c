@@ -5,10 +5,10 @@
 #include "providers/modal/modal_answer.h"
 #include "providers/modal/modal.pb-c.h"
 #include "providers/rest/rest.h"
+#include "providers/server_clock.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* A kernel's clock ends in 2232. */
 #define CLOCK_MAX_S 8277292036.0
@@ -309,13 +309,13 @@ static enum err tell_unread(sandbox_sink sink, void *context, struct error *e)
 	return sink(context, &entry, e);
 }
 
-static enum err tell(
-	const Modal__SandboxInfo *info, sandbox_sink sink, void *context, struct error *e)
+static enum err tell(const Modal__SandboxInfo *info, int64_t now_s, sandbox_sink sink,
+	void *context, struct error *e)
 {
 	if (!is_clock(info->created_at))
 		return tell_unread(sink, context, e);
 
-	int64_t ends_s = (int64_t)info->created_at + info->timeout_secs, now_s = time(NULL);
+	int64_t ends_s = (int64_t)info->created_at + info->timeout_secs;
 	AUTO_LABELS struct labels labels = { 0 };
 	struct sandbox_entry entry = { .id = info->id,
 		.state = SANDBOX_RUNNING,
@@ -350,7 +350,8 @@ static enum err list_page(struct modal_control *c, const struct call *call, cons
 	*before = 0;
 	for (size_t i = 0; !kind && i < said->n_sandboxes; i++) {
 		*before = said->sandboxes[i]->created_at;
-		kind = tell(said->sandboxes[i], sink, context, e);
+		kind = tell(said->sandboxes[i], server_clock_now_s(modal_control_clock(c)), sink,
+			context, e);
 	}
 	return kind;
 }

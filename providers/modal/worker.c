@@ -4,12 +4,12 @@
 #include "providers/key.h"
 #include "providers/modal/jwt.h"
 #include "providers/modal/modal.pb-c.h"
+#include "providers/server_clock.h"
 
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define SERVICE "modal.task_command_router.TaskCommandRouter/"
 
@@ -40,13 +40,14 @@ static const struct {
 
 struct worker {
 	struct http *http;
+	const struct server_clock *clock;
 	char *task_id;
 	worker_renew renew;
 	void *context;
 	pthread_mutex_t renewing; /* held while another token is asked for */
 	pthread_mutex_t lock;
 	struct worker_access access; /* lock */
-	int64_t renew_s;             /* lock; from then on, since 1970; 0: not known */
+	int64_t renew_s;             /* lock; from then on, by the clock; 0: not known */
 	unsigned generation;         /* lock; of the token */
 };
 
@@ -73,26 +74,29 @@ static enum err check_access(const struct worker_access *a, struct error *e)
 	return http_check_url(a->url, e);
 }
 
-static int64_t when_to_renew(const char *jwt)
+static int64_t when_to_renew(const struct server_clock *clock, const char *jwt)
 {
-	int64_t expires_s = jwt_expires_s(jwt), half_s = (expires_s - time(NULL)) / 2;
+	int64_t expires_s = jwt_expires_s(jwt);
+	int64_t half_s = (expires_s - server_clock_now_s(clock)) / 2;
 
 	return expires_s ? expires_s - (half_s < RENEW_S ? half_s : RENEW_S) : 0;
 }
 
-enum err worker_new(struct worker **out, struct http *http, const char *task_id,
-	struct worker_access *access, worker_renew renew, void *context, struct error *e)
+enum err worker_new(struct worker **out, struct http *http, const struct server_clock *clock,
+	const char *task_id, struct worker_access *access, worker_renew renew, void *context,
+	struct error *e)
 {
 	struct worker *w = calloc(1, sizeof *w);
 	enum err kind = check_access(access, e);
 
 	if (w) {
 		*w = (struct worker){ .http = http,
+			.clock = clock,
 			.task_id = strdup(task_id),
 			.renew = renew,
 			.context = context,
 			.access = *access,
-			.renew_s = access->jwt ? when_to_renew(access->jwt) : 0 };
+			.renew_s = access->jwt ? when_to_renew(clock, access->jwt) : 0 };
 		*access = (struct worker_access){ 0 };
 		pthread_mutex_init(&w->lock, NULL);
 		pthread_mutex_init(&w->renewing, NULL);
@@ -150,7 +154,7 @@ static enum err renew(struct worker *w, const struct call *call, struct error *e
 		pthread_mutex_lock(&w->lock);
 		key_free(w->access.jwt);
 		w->access.jwt = take(access.jwt);
-		w->renew_s = when_to_renew(w->access.jwt);
+		w->renew_s = when_to_renew(w->clock, w->access.jwt);
 		w->generation++;
 		pthread_mutex_unlock(&w->lock);
 	}
@@ -189,7 +193,7 @@ static bool is_aged(struct worker *w, unsigned *generation)
 
 	pthread_mutex_lock(&w->lock);
 	*generation = w->generation;
-	is_aged = w->renew_s && time(NULL) >= w->renew_s;
+	is_aged = w->renew_s && server_clock_now_s(w->clock) >= w->renew_s;
 	pthread_mutex_unlock(&w->lock);
 	return is_aged;
 }

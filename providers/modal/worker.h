@@ -15,6 +15,7 @@
 #include "providers/provider.h"
 
 struct worker;
+struct server_clock;
 
 /* Owned strings. */
 struct worker_access {
@@ -28,9 +29,13 @@ void worker_access_release(struct worker_access *a);
 typedef enum err (*worker_renew)(
 	void *context, const struct call *call, struct worker_access *out, struct error *e);
 
-/* Takes `access`, also on failure. ERR_PROTOCOL: its URL is not https, or its address none. */
-enum err worker_new(struct worker **out, struct http *http, const char *task_id,
-	struct worker_access *access, worker_renew renew, void *context, struct error *e);
+/*
+ * Takes `access`, also on failure. `clock`: by which its token expires. ERR_PROTOCOL: its URL is not
+ * https, or its address none.
+ */
+enum err worker_new(struct worker **out, struct http *http, const struct server_clock *clock,
+	const char *task_id, struct worker_access *access, worker_renew renew, void *context,
+	struct error *e);
 void worker_free(struct worker *w);
 
 /* ---- A command ---- */

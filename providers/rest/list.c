@@ -11,7 +11,7 @@
 /* No account has so many: a server that goes on is astray. */
 #define PAGES_MAX 10000
 
-static enum err pass_item(struct json_object *item, const struct rest_list *list,
+static enum err pass_item(struct json_object *item, const struct rest_list *list, int64_t now_s,
 	rest_listed_read read, rest_listed_sink sink, void *context, struct buf *last,
 	struct error *e)
 {
@@ -19,7 +19,7 @@ static enum err pass_item(struct json_object *item, const struct rest_list *list
 	AUTO_LABELS struct labels labels = { 0 };
 	struct rest_listed one = { 0 };
 	struct error why = { 0 };
-	bool is_read = !read(&one, item, &why);
+	bool is_read = !read(&one, item, now_s, &why);
 	struct sandbox_entry entry = { .unread = why.text };
 
 	if (is_read && last) {
@@ -37,7 +37,7 @@ static enum err pass_item(struct json_object *item, const struct rest_list *list
 	return sink(context, &one, &entry, e);
 }
 
-enum err rest_list_page(struct json_object *items, const struct rest_list *list,
+enum err rest_list_page(struct json_object *items, const struct rest_list *list, int64_t now_s,
 	rest_listed_read read, rest_listed_sink sink, void *context, struct buf *last,
 	struct error *e)
 {
@@ -46,8 +46,8 @@ enum err rest_list_page(struct json_object *items, const struct rest_list *list,
 	enum err kind = ERR_OK;
 
 	for (size_t i = 0; !kind && i < count; i++)
-		kind = pass_item(
-			json_object_array_get_idx(items, i), list, read, sink, context, last, e);
+		kind = pass_item(json_object_array_get_idx(items, i), list, now_s, read, sink,
+			context, last, e);
 	return kind;
 }
 
@@ -91,9 +91,9 @@ static enum err pass_page(const struct rest *r, const struct call *call,
 	if (list->next) {
 		buf_reset(cursor);
 		buf_add_string(cursor, rest_text(json, list->next, ""));
-		kind = rest_list_page(items, list, read, sink, context, NULL, e);
+		kind = rest_list_page(items, list, rest_now_s(r), read, sink, context, NULL, e);
 	} else {
-		kind = rest_list_page(items, list, read, sink, context, cursor, e);
+		kind = rest_list_page(items, list, rest_now_s(r), read, sink, context, cursor, e);
 		if (!rest_flag(json, list->more, false) || !json_object_array_length(items))
 			buf_reset(cursor);
 	}

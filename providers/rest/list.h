@@ -29,8 +29,9 @@ struct rest_listed {
 	bool has_ended; /* the list has it still, deleted or ended */
 };
 
+/* `now_s`: the time by the service's clock. */
 typedef enum err (*rest_listed_read)(
-	struct rest_listed *out, struct json_object *item, struct error *e);
+	struct rest_listed *out, struct json_object *item, int64_t now_s, struct error *e);
 
 /* `entry`: as provider.h says; what was read of it is in `one`. */
 typedef enum err (*rest_listed_sink)(void *context, const struct rest_listed *one,
@@ -54,6 +55,6 @@ enum err rest_list_sandboxes(const struct rest *r, const struct call *call,
  * One page's, of which `items` is the array. *last, or NULL: the ID of the last that could be
  * read.
  */
-enum err rest_list_page(struct json_object *items, const struct rest_list *list,
+enum err rest_list_page(struct json_object *items, const struct rest_list *list, int64_t now_s,
 	rest_listed_read read, rest_listed_sink sink, void *context, struct buf *last,
 	struct error *e);

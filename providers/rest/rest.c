@@ -36,6 +36,7 @@ void rest_release(struct rest *r)
 		release_header(&r->headers[i]);
 	free(r->headers);
 	free(r->base_url);
+	free(r->clock);
 	*r = (struct rest){ 0 };
 }
 
@@ -66,7 +67,8 @@ enum err rest_init(struct rest *out, struct http *http, const char *vendor, cons
 	if (kind)
 		return kind;
 	out->base_url = rest_without_slashes(base_url);
-	if (out->base_url && copy_headers(out, headers, headers_count))
+	out->clock = calloc(1, sizeof *out->clock);
+	if (out->base_url && out->clock && copy_headers(out, headers, headers_count))
 		return ERR_OK;
 	rest_release(out);
 	return error_set(e, ERR_NO_MEMORY, "%s", vendor);
@@ -239,7 +241,11 @@ enum err rest_send(const struct rest *r, const struct call *call, const struct r
 	AUTO_SENDING struct sending s;
 	enum err kind = prepare(&s, r, ask, e);
 
-	return kind ? kind : http_perform(r->http, call, &s.request, out, e);
+	if (!kind)
+		kind = http_perform(r->http, call, &s.request, out, e);
+	if (!kind)
+		server_clock_note(r->clock, out->date_s);
+	return kind;
 }
 
 enum err rest_perform(const struct rest *r, const struct call *call, const struct rest_ask *ask,

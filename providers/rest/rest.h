@@ -10,6 +10,7 @@
 #include "providers/vendor_frame.h"
 #include "providers/http/http.h"
 #include "providers/json.h"
+#include "providers/server_clock.h"
 
 #include <json-c/json.h>
 
@@ -61,6 +62,7 @@ struct rest {
 	size_t headers_count;
 	rest_judge judge;
 	const struct vendor_frame *frame; /* of answers that are the vendor's; NULL: all are */
+	struct server_clock *clock;       /* owned */
 };
 
 /* `headers` and their texts are copied. ERR_INVALID: the URL. */
@@ -166,6 +168,8 @@ struct json_object *rest_item(struct json_object *list, size_t index);
  */
 void rest_find_text(const struct buf *body, const char *name, char *out, size_t room);
 
+/* Seconds since 1970 by the service's clock, as the last answer of rest_send() said. */
+int64_t rest_now_s(const struct rest *r);
 /* Seconds from `now_s` (since 1970) to a time of RFC 3339, at least 0; -1: it is none. */
 int64_t rest_seconds_until(const char *time, int64_t now_s);
 

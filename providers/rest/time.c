@@ -22,6 +22,11 @@ static bool take_zone(const char *text, int64_t *offset_s)
 	return true;
 }
 
+int64_t rest_now_s(const struct rest *r)
+{
+	return server_clock_now_s(r->clock);
+}
+
 int64_t rest_seconds_until(const char *time, int64_t now_s)
 {
 	struct tm tm = { 0 };

@@ -201,9 +201,9 @@ enum sandbox_state devbox_state(const struct devbox *d)
 									     : SANDBOX_RUNNING;
 }
 
-int64_t devbox_left_s(const struct devbox *d, int64_t kept_ms)
+int64_t devbox_left_s(const struct devbox *d, int64_t now_s, int64_t kept_ms)
 {
-	int64_t used_s = (int64_t)time(NULL) - d->running_ms / 1000;
+	int64_t used_s = now_s - d->running_ms / 1000;
 	int64_t kept_s = (monotonic_ms() - kept_ms) / 1000;
 
 	if (d->lifetime_s < 0 || devbox_state(d) == SANDBOX_PAUSED)
@@ -215,7 +215,8 @@ int64_t devbox_left_s(const struct devbox *d, int64_t kept_ms)
 
 /* ---- All ---- */
 
-static enum err read_listed(struct rest_listed *out, struct json_object *item, struct error *e)
+static enum err read_listed(
+	struct rest_listed *out, struct json_object *item, int64_t now_s, struct error *e)
 {
 	struct devbox d;
 	enum err kind = devbox_parse(&d, item, e);
@@ -225,7 +226,7 @@ static enum err read_listed(struct rest_listed *out, struct json_object *item, s
 	memcpy(out->id, d.id, sizeof out->id);
 	memcpy(out->name, d.name, sizeof out->name);
 	out->state = devbox_state(&d);
-	out->expires_s = devbox_left_s(&d, 0);
+	out->expires_s = devbox_left_s(&d, now_s, 0);
 	out->has_ended = d.phase == DEVBOX_ENDED;
 	return ERR_OK;
 }

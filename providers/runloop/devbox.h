@@ -61,7 +61,7 @@ enum sandbox_state devbox_state(const struct devbox *d);
  * Seconds until the devbox ends or is suspended by itself, or more, since uses by others are not
  * known; -1: neither happens. `kept_ms`: when it was kept alive last, of the monotonic clock; 0: never.
  */
-int64_t devbox_left_s(const struct devbox *d, int64_t kept_ms);
+int64_t devbox_left_s(const struct devbox *d, int64_t now_s, int64_t kept_ms);
 
 /* All pages, without devboxes that have ended. */
 enum err devbox_list(const struct rest *r, const struct call *call, rest_listed_sink sink,

@@ -44,7 +44,7 @@ static enum err runloop_info(
 		if (kind)
 			return kind;
 		out->state = devbox_state(&d);
-		out->expires_s = devbox_left_s(&d, kept_ms(b));
+		out->expires_s = devbox_left_s(&d, rest_now_s(&b->api.rest), kept_ms(b));
 	}
 	attachment_describe(&b->at, out);
 	return ERR_OK;

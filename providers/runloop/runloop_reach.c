@@ -85,8 +85,8 @@ enum err runloop_find(struct runloop *b, const struct call *call, struct error *
 		kind = wake_if_allowed(b, call, &d, e);
 	if (!kind)
 		attachment_remember(&b->at,
-			&(struct sandbox_info){
-				.state = devbox_state(&d), .expires_s = devbox_left_s(&d, 0) });
+			&(struct sandbox_info){ .state = devbox_state(&d),
+				.expires_s = devbox_left_s(&d, rest_now_s(&b->api.rest), 0) });
 	return kind;
 }
 

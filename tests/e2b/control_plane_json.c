@@ -16,11 +16,14 @@ static struct buf body_of(const char *text)
 	return (struct buf){ .bytes = (unsigned char *)text, .len = strlen(text), .max = SIZE_MAX };
 }
 
+/* 2026-01-02T03:04:05Z */
+#define NOW_S 1767323045
+
 static enum err read_sandbox(const char *text, struct plane_sandbox *out, struct error *e)
 {
 	struct buf body = body_of(text);
 
-	return plane_json_sandbox(&body, out, e);
+	return plane_json_sandbox(&body, NOW_S, out, e);
 }
 
 Test(control_plane_json, a_created_sandbox_tells_its_ids_and_its_token)
@@ -59,6 +62,17 @@ Test(control_plane_json, what_is_null_or_missing_is_empty)
 	cr_expect(eq(str, s.envd_version, ""));
 	cr_expect(eq(int, s.state, SANDBOX_PAUSED));
 	cr_expect(eq(i64, s.ends_s, 0));
+}
+
+Test(control_plane_json, an_end_counts_from_the_time_by_the_services_clock)
+{
+	struct plane_sandbox s;
+
+	cr_assert(eq(int,
+		read_sandbox(
+			"{\"sandboxID\":\"i1\",\"endAt\":\"2026-01-02T03:14:06.5Z\"}", &s, NULL),
+		ERR_OK));
+	cr_expect(eq(i64, s.ends_s, 601));
 }
 
 Test(control_plane_json, what_could_not_stand_in_a_url_or_a_header_is_refused)
@@ -110,10 +124,10 @@ Test(control_plane_json, a_page_names_each_sandbox)
 				  "{\"sandboxID\":\"b\",\"state\":\"paused\"}]");
 	AUTO_BUF struct buf out = BUF_INIT(1000);
 
-	cr_assert(eq(int, plane_json_list(&body, note, &out, NULL), ERR_OK));
+	cr_assert(eq(int, plane_json_list(&body, NOW_S, note, &out, NULL), ERR_OK));
 	cr_expect(eq(str, (char *)buf_text(&out), "ar bp "));
 	body = body_of("{}");
-	cr_expect(eq(int, plane_json_list(&body, note, &out, NULL), ERR_PROTOCOL));
+	cr_expect(eq(int, plane_json_list(&body, NOW_S, note, &out, NULL), ERR_PROTOCOL));
 }
 
 Test(control_plane_json, a_sandbox_that_cannot_be_read_hides_no_other)
@@ -123,7 +137,7 @@ Test(control_plane_json, a_sandbox_that_cannot_be_read_hides_no_other)
 			"{\"sandboxID\":\"b\",\"domain\":\"no/domain\"},{\"sandboxID\":\"c\"}]");
 	AUTO_BUF struct buf out = BUF_INIT(1000);
 
-	cr_assert(eq(int, plane_json_list(&body, note, &out, NULL), ERR_OK));
+	cr_assert(eq(int, plane_json_list(&body, NOW_S, note, &out, NULL), ERR_OK));
 	cr_expect(eq(str, (char *)buf_text(&out),
 		"(e2b: the answer's sandboxID makes no sense) ar "
 		"(e2b: the answer's domain makes no sense) cr "));
@@ -147,7 +161,7 @@ Test(control_plane_json, labels_are_texts)
 			"\"on\":true}}]");
 	AUTO_BUF struct buf out = BUF_INIT(1000);
 
-	cr_assert(eq(int, plane_json_list(&body, note_labels, &out, NULL), ERR_OK));
+	cr_assert(eq(int, plane_json_list(&body, NOW_S, note_labels, &out, NULL), ERR_OK));
 	cr_expect(eq(str, (char *)buf_text(&out), "team=red "));
 }
 

@@ -71,9 +71,9 @@ static void read_plane(const struct buf *text)
 	char words[200];
 	size_t count = 0;
 
-	if (plane_json_sandbox(text, &sandbox, NULL) == ERR_OK)
+	if (plane_json_sandbox(text, NOW_S, &sandbox, NULL) == ERR_OK)
 		must(*sandbox.id);
-	plane_json_list(text, count_entry, &count, NULL);
+	plane_json_list(text, NOW_S, count_entry, &count, NULL);
 	plane_json_message(text, words, sizeof words);
 	must(strlen(words) < sizeof words);
 }

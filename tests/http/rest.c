@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 TestSuite(rest, .timeout = 300);
 
@@ -150,6 +151,50 @@ static void answer_with(struct peer *p)
 {
 	while (peer_read_request(p) && peer_say(p, p->server->context))
 		;
+}
+
+/* Of the next answers: what the header Date says. */
+static void answer_dated(struct peer *p)
+{
+	while (peer_read_request(p)) {
+		AUTO_BUF struct buf answer = BUF_INIT(1000);
+		const char *const *date = p->server->context;
+
+		buf_printf(&answer, "HTTP/1.1 200 OK\r\n%sContent-Length: 2\r\n\r\n{}", *date);
+		peer_say(p, buf_text(&answer));
+	}
+}
+
+static int64_t now_after(struct fixture *f)
+{
+	cr_assert(eq(int, perform(f, &look, NULL), ERR_OK), "%s", f->room.e.text);
+	return rest_now_s(&f->rest);
+}
+
+static bool is_about(int64_t now_s, int64_t wanted_s)
+{
+	return now_s >= wanted_s && now_s < wanted_s + 300;
+}
+
+Test(rest, the_time_is_that_of_the_service)
+{
+	const char *date = "Date: Fri, 02 Jan 2026 03:04:05 GMT\r\n";
+	int64_t begun_s = time(NULL);
+	struct fixture f;
+
+	fixture_open(&f, answer_dated, &date);
+	cr_expect(is_about(rest_now_s(&f.rest), begun_s));
+	cr_expect(is_about(now_after(&f), 1767323045));
+	date = "Date: Sat, 02 Jan 2027 03:04:05 GMT\r\n";
+	cr_expect(is_about(now_after(&f), 1767323045 + 365 * 86400));
+	/* What makes no sense leaves what is known. */
+	date = "Date: yesterday\r\n";
+	cr_expect(is_about(now_after(&f), 1767323045 + 365 * 86400));
+	date = "Date: Thu, 01 Jan 1970 00:00:10 GMT\r\n";
+	cr_expect(is_about(now_after(&f), 1767323045 + 365 * 86400));
+	date = "";
+	cr_expect(is_about(now_after(&f), 1767323045 + 365 * 86400));
+	fixture_close(&f);
 }
 
 static enum err answered(const char *answer, struct json_object **json, struct error *e)

@@ -6,7 +6,6 @@
 #include <criterion/new/assert.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 static struct modal_server server;
 
@@ -172,21 +171,7 @@ Test(modal_life, a_worker_is_met_where_its_address_is)
 	expect_said("echo here", "here\n");
 }
 
-/* The clock by which tokens age stands there, for all of this program; 0: it goes. */
-static _Atomic time_t stopped_s;
-
-time_t time(time_t *out)
-{
-	struct timespec now = { .tv_sec = stopped_s };
-
-	if (!now.tv_sec)
-		clock_gettime(CLOCK_REALTIME, &now);
-	if (out)
-		*out = now.tv_sec;
-	return now.tv_sec;
-}
-
-/* Its tokens live for 600 s and are renewed from half of that on. */
+/* Its tokens live for 600 s by its clock and are renewed from half of that on. */
 Test(modal_life, a_token_serves_while_no_other_can_be_had)
 {
 	const struct provider_config cfg = { 0 };
@@ -199,12 +184,12 @@ Test(modal_life, a_token_serves_while_no_other_can_be_had)
 	attach(id);
 	modal_server_fault(&server, "AuthTokenGet", "{\"type\":\"grpc_status\",\"status\":14}", 0);
 	modal_server_reset(&server);
-	stopped_s = time(NULL) + 400;
+	modal_server_post(&server, "/skew/400");
 	for (int i = 0; i < 10; i++)
 		cr_expect(eq(int, provider_info(server.p, NULL, &info, &e), ERR_OK), "%s", e.text);
 	/* Another one is asked for four times, not by each of the ten. */
 	cr_expect(eq(long, modal_server_count(&server, "AuthTokenGet"), 4));
-	stopped_s += 300;
+	modal_server_post(&server, "/skew/700");
 	cr_expect(ne(int, provider_info(server.p, NULL, &info, &e), ERR_OK), "it has expired");
 }
 

@@ -1,6 +1,7 @@
 /* Where a worker may be, and when another token is asked for. */
 #include "providers/modal/modal_control.h"
 #include "providers/modal/worker.h"
+#include "providers/server_clock.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -29,9 +30,10 @@ static enum err renew(
 static enum err make(
 	struct worker **out, const char *url, const char *address, unsigned *asked, struct error *e)
 {
+	static const struct server_clock clock;
 	struct worker_access access = access_to(url, address);
 
-	return worker_new(out, NULL, "ta-1", &access, renew, asked, e);
+	return worker_new(out, NULL, &clock, "ta-1", &access, renew, asked, e);
 }
 
 Test(modal_access, its_token_goes_by_https_to_an_address_alone)

@@ -59,13 +59,13 @@ rename ENOTCONN"
 expect_log 'is gone$'
 unmount
 
-# ---- It is prolonged -----------------------------------------------------------------------------
+# ---- It is prolonged, whatever the clock of the service says -------------------------------------
 
 LIFETIME=4
 
 # A sandbox of its own, which so has LIFETIME from the beginning.
 mount_new() {
-	MNT=$SCRATCH/mnt.new LOG=$SCRATCH/log.new
+	MNT=$SCRATCH/mnt.new LOG=$SCRATCH/log.new$1
 	as_owner mkdir -p "$MNT"
 	"$SANDBOXFS" -f -o "lifetime=$LIFETIME,attr_timeout=0,entry_timeout=0" e2b: "$MNT" >"$LOG" 2>&1 &
 	DAEMON=$!
@@ -87,12 +87,19 @@ has_been_used_for_long() {
 	ls "$MNT" >/dev/null && [ "$(renewals)" -ge 2 ] && [ "$(date +%s)" -gt $((began + 3 * LIFETIME)) ]
 }
 
-began=$(date +%s)
-mount_new
-echo contents >"$MNT/file"
-ok "a mount in use renews again and again" wait_until "$PATIENCE" has_been_used_for_long
-is "after three lifetimes it runs" "$(told state)" running
-is "and has what was written" "$(cat "$MNT/file")" contents
-unmount
-ok "a sandbox that the mount made goes with it" is_over
+for skew in 0 3600 -3600; do
+	vendor_stop
+	VENDOR_USER=
+	VENDOR_OPTIONS="--skew=$skew"
+	vendor_start
+	tap_prefix="its clock $skew s ahead: "
+	began=$(date +%s)
+	mount_new "$skew"
+	echo contents >"$MNT/file"
+	ok "a mount in use renews again and again" wait_until "$PATIENCE" has_been_used_for_long
+	is "after three lifetimes it runs" "$(told state)" running
+	is "and has what was written" "$(cat "$MNT/file")" contents
+	unmount
+	ok "a sandbox that the mount made goes with it" is_over
+done
 done_testing

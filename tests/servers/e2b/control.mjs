@@ -102,12 +102,12 @@ async function resume(context, req, res, text) {
 }
 
 function info(context, req, res, text) {
-	sendJson(res, 200, detailView(find(context, text), context.skewMs));
+	sendJson(res, 200, detailView(find(context, text)));
 }
 
 function list(context, req, res, text, query) {
 	const { page, nextToken } = selectPage(context.fleet.all(), query);
-	sendJson(res, 200, page.map((sandbox) => listedView(sandbox, context.skewMs)), {
+	sendJson(res, 200, page.map(listedView), {
 		"X-Total-Running": String(context.fleet.running.length),
 		...(nextToken ? { "X-Next-Token": nextToken } : {}),
 	});
@@ -202,7 +202,7 @@ function findRoute(context, req, pathname) {
 	throw isPathKnown ? new ApiError(405, "method not allowed") : new ApiError(404, "no matching operation was found");
 }
 
-// context: { fleet, key, isV1Only, hasSecure, maxLengthS, maxSandboxes, skewMs }
+// context: { fleet, key, isV1Only, hasSecure, maxLengthS, maxSandboxes }
 export const controlHandler = (context) => async (req, res) => {
 	const { pathname, searchParams } = new URL(req.url, "http://control");
 	try {

@@ -12,10 +12,9 @@ const identity = (sandbox) => ({
 
 const token = (sandbox) => (sandbox.token ? { envdAccessToken: sandbox.token } : {});
 
-// `skewMs`: how far the control plane's clock is ahead.
-const times = (sandbox, skewMs) => ({
-	startedAt: new Date(sandbox.startedAt + skewMs).toISOString(),
-	endAt: new Date(sandbox.endAt + skewMs).toISOString(),
+const times = (sandbox) => ({
+	startedAt: new Date(sandbox.startedAt).toISOString(),
+	endAt: new Date(sandbox.endAt).toISOString(),
 });
 
 export const createdView = (sandbox) => ({
@@ -25,16 +24,16 @@ export const createdView = (sandbox) => ({
 	domain: null,
 });
 
-export const listedView = (sandbox, skewMs) => ({
+export const listedView = (sandbox) => ({
 	...identity(sandbox),
-	...times(sandbox, skewMs),
+	...times(sandbox),
 	...MACHINE,
 	state: sandbox.state,
 	metadata: sandbox.metadata,
 });
 
-export const detailView = (sandbox, skewMs) => ({
-	...listedView(sandbox, skewMs),
+export const detailView = (sandbox) => ({
+	...listedView(sandbox),
 	...token(sandbox),
 	domain: null,
 	lifecycle: { autoResume: sandbox.autoResume, onTimeout: sandbox.autoPause ? "pause" : "kill" },

@@ -4,8 +4,8 @@
 //		[--max-seconds 3600] [--max-sandboxes 20] [--max-connections 0] [--user user] [--envd 0.6.13] [--programs DIR]
 //
 // When it serves it prints one line of JSON: api_url (the control plane, for E2B_API_URL), sandbox_url (the data plane,
-// for E2B_SANDBOX_URL), admin_url (lib/admin.mjs; besides POST /create, which answers { id }, /pause/ID, /kill/ID,
-// /skew?seconds=N), key, and env: the variables with which a client finds it. --user: whose a sandbox's commands are when
+// for E2B_SANDBOX_URL), admin_url (lib/admin.mjs; besides POST /create, which answers { id }, /pause/ID, /kill/ID),
+// key, and env: the variables with which a client finds it. --user: whose a sandbox's commands are when
 // nobody is asked for. --envd: the daemon's version, and what it lacks therefore (envd/versions.mjs).
 // Files of the sandbox ID are in DIR/ID/home/user, those of root in DIR/ID/root. It ends on SIGTERM
 // and takes all sandboxes with it. 77: no namespaces here.
@@ -60,9 +60,6 @@ const adminRoutes = (context) => ({
 	},
 	"POST /pause": (id) => named(context.fleet, id).pause(),
 	"POST /kill": (id) => named(context.fleet, id).kill(),
-	"POST /skew": (seconds, query) => {
-		context.skewMs = Number(seconds ?? query.get("seconds")) * 1000;
-	},
 });
 
 async function main() {
@@ -77,7 +74,6 @@ async function main() {
 		maxLengthS: options["max-seconds"],
 		maxSandboxes: options["max-sandboxes"],
 		maxConnections: options["max-connections"] || Infinity,
-		skewMs: 0,
 	};
 	const watched = { counters: new Counters(), faults: new Faults() };
 	const urls = {

@@ -2,8 +2,9 @@
 //
 // GET /counters · POST /reset · POST /faults · DELETE /faults (also releases what stalls; { taken: how many requests had a
 // fault }) · POST /release ·
-// POST /deliver (what keep_copy kept) · GET /received?contains=TEXT · GET /secrets/ID (what is secret of that sandbox beside
+// POST /skew/SECONDS (its clock is so far ahead from then on) · POST /deliver (what keep_copy kept) · GET /received?contains=TEXT · GET /secrets/ID (what is secret of that sandbox beside
 // the key), and what the server adds in `routes`: { "POST /pause": (argument, query) => answer }.
+import { setSkew } from "./clock.mjs";
 import { listenOnLoopback, makeServer, readBody, sendJson } from "./http.mjs";
 
 async function addFaults(faults, req) {
@@ -24,6 +25,7 @@ function ownRoutes({ counters, faults }) {
 		},
 		"POST /deliver": () => faults.deliver(),
 		"POST /release": () => (faults.release(), {}),
+		"POST /skew": (seconds) => setSkew(Number(seconds)),
 		"GET /secrets": () => [],
 	};
 }

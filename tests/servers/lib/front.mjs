@@ -1,4 +1,5 @@
-// What stands before every handler of a test server: counting, and the faults that tests asked for.
+// What stands before every handler of a test server: counting, its clock, and the faults that tests asked for.
+import { sayTime } from "./clock.mjs";
 
 function countRequest(req, counts) {
 	const { push } = req;
@@ -31,6 +32,7 @@ export function front({ counters, faults, kindOf, handler }) {
 		countRequest(req, counts);
 		countAnswer(res, counts);
 		res.on("error", () => {});
+		sayTime(res);
 		const action = faults.take(kind, req);
 		if (action && await faults.apply(action, req, res))
 			return;
