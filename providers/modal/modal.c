@@ -39,7 +39,7 @@ enum err modal_explain(struct modal *m, const struct call *call, enum err kind,
 
 	if (!kind || !m->at.has_remote || !may_be_gone(kind, status))
 		return kind;
-	if (sandbox_check_runs(m->control, call, m->at.id, &why) != ERR_NOT_FOUND)
+	if (sandbox_check_runs(m->control, call, m->at.id, NULL, &why) != ERR_NOT_FOUND)
 		return mean_no_file(kind, e);
 	return modal_note_gone(m, &why, e);
 }

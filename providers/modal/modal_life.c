@@ -43,7 +43,7 @@ static enum err modal_list_sandboxes(const struct provider_config *cfg, const st
 	enum err kind = modal_new(&m, cfg, e);
 
 	return kind ? kind
-		    : sandbox_list(m->control, call, m->settings.environment, sink, context, e);
+		    : sandbox_list(m->control, call, m->settings.environment, "", sink, context, e);
 }
 
 static enum err modal_delete(
@@ -113,10 +113,10 @@ static int64_t now_s(const struct modal *m)
 }
 
 /*
- * When it ends stands only in the list of all, and never changes: it is looked for once. What cannot be found out is no
- * reason to fail.
+ * The end of a sandbox stands only in the list, and never changes: it is looked for once, in the app
+ * `app_id` where that is not "". What cannot be found out is no reason to fail.
  */
-static void learn_end(struct modal *m, const struct call *call)
+static void learn_end(struct modal *m, const struct call *call, const char *app_id)
 {
 	struct sought sought = { .m = m };
 	struct error e = { 0 };
@@ -128,7 +128,7 @@ static void learn_end(struct modal *m, const struct call *call)
 	pthread_mutex_unlock(&m->at.lock);
 	if (has_asked)
 		return;
-	sandbox_list(m->control, call, m->settings.environment, compare, &sought, &e);
+	sandbox_list(m->control, call, m->settings.environment, app_id, compare, &sought, &e);
 	pthread_mutex_lock(&m->at.lock);
 	if (sought.is_found && sought.expires_s >= 0)
 		m->ends_s = now_s(m) + sought.expires_s;
@@ -150,17 +150,18 @@ static enum err modal_info(
 	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
 {
 	struct modal *m = modal_of(p);
+	char app_id[SANDBOX_APP_ID_MAX] = "";
 	struct error why = { 0 };
 	enum err kind = attachment_check(&m->at, e);
 
 	if (kind)
 		return kind;
-	kind = sandbox_check_runs(m->control, call, m->at.id, &why);
+	kind = sandbox_check_runs(m->control, call, m->at.id, app_id, &why);
 	if (kind == ERR_NOT_FOUND)
 		return modal_note_gone(m, &why, e);
 	if (kind)
 		return error_set(e, kind, "%s", why.text);
-	learn_end(m, call);
+	learn_end(m, call, app_id);
 	*out = (struct sandbox_info){ .state = SANDBOX_RUNNING, .expires_s = expires_s(m) };
 	attachment_describe(&m->at, out);
 	return ERR_OK;
@@ -172,7 +173,7 @@ static enum err modal_extend(
 	struct modal *m = modal_of(p);
 	int64_t left_s;
 
-	learn_end(m, call);
+	learn_end(m, call, "");
 	left_s = expires_s(m);
 	if (left_s < 0 || left_s >= seconds)
 		return ERR_OK;

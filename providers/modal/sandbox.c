@@ -203,8 +203,16 @@ enum err sandbox_access(struct modal_control *c, const struct call *call, const 
 	return kind || !out->address ? kind : modal_control_check_told_host(c, out->address, e);
 }
 
-enum err sandbox_check_runs(
-	struct modal_control *c, const struct call *call, const char *id, struct error *e)
+/* An id that does not fit is as good as none. */
+static void take_app_id(char out[SANDBOX_APP_ID_MAX], const Modal__SandboxHandleMetadata *metadata)
+{
+	const char *id = metadata && metadata->app_id ? metadata->app_id : "";
+
+	strcpy(out, strlen(id) < SANDBOX_APP_ID_MAX ? id : "");
+}
+
+enum err sandbox_check_runs(struct modal_control *c, const struct call *call, const char *id,
+	char app_id[SANDBOX_APP_ID_MAX], struct error *e)
 {
 	Modal__SandboxRequest request = MODAL__SANDBOX_REQUEST__INIT;
 	AUTO_ANSWER ProtobufCMessage *answer = NULL;
@@ -221,6 +229,8 @@ enum err sandbox_check_runs(
 	if (kind)
 		return kind;
 	said = (const Modal__SandboxWaitResponse *)answer;
+	if (app_id)
+		take_app_id(app_id, said->metadata);
 	return has_ended(said->result) ? say_ended(id, said->result, e) : ERR_OK;
 }
 
@@ -331,7 +341,7 @@ static enum err tell(const Modal__SandboxInfo *info, int64_t now_s, sandbox_sink
 
 /* The newest first. *before: the oldest of this page; 0: there was none. */
 static enum err list_page(struct modal_control *c, const struct call *call, const char *environment,
-	double *before, sandbox_sink sink, void *context, struct error *e)
+	const char *app_id, double *before, sandbox_sink sink, void *context, struct error *e)
 {
 	Modal__SandboxListRequest request = MODAL__SANDBOX_LIST_REQUEST__INIT;
 	AUTO_ANSWER ProtobufCMessage *answer = NULL;
@@ -343,6 +353,7 @@ static enum err list_page(struct modal_control *c, const struct call *call, cons
 	enum err kind;
 
 	request.environment_name = (char *)environment;
+	request.app_id = *app_id ? (char *)app_id : NULL;
 	request.has_before_timestamp = *before > 0;
 	request.before_timestamp = *before;
 	kind = modal_control_call(c, call, &ask, &answer, NULL, e);
@@ -357,7 +368,7 @@ static enum err list_page(struct modal_control *c, const struct call *call, cons
 }
 
 enum err sandbox_list(struct modal_control *c, const struct call *call, const char *environment,
-	sandbox_sink sink, void *context, struct error *e)
+	const char *app_id, sandbox_sink sink, void *context, struct error *e)
 {
 	double before = 0, earlier;
 	unsigned pages = 0;
@@ -365,7 +376,7 @@ enum err sandbox_list(struct modal_control *c, const struct call *call, const ch
 
 	do {
 		earlier = before;
-		kind = list_page(c, call, environment, &before, sink, context, e);
+		kind = list_page(c, call, environment, app_id, &before, sink, context, e);
 		if (!kind && earlier > 0 && (before >= earlier || ++pages == PAGES_MAX))
 			return error_set(e, ERR_PROTOCOL, "modal: a list of sandboxes without end");
 	} while (!kind && before > 0);

@@ -14,8 +14,9 @@
  * What sandboxfs makes belongs to this app, where nobody names another. An app is made where it is
  * missing; names are unique in it.
  */
-#define SANDBOX_APP     "sandboxfs"
-#define SANDBOX_APP_MAX 64
+#define SANDBOX_APP        "sandboxfs"
+#define SANDBOX_APP_MAX    64
+#define SANDBOX_APP_ID_MAX 64
 
 /* ERR_INVALID: that is no id. */
 enum err sandbox_check_id(const char *id, struct error *e);
@@ -37,9 +38,9 @@ enum err sandbox_task(struct modal_control *c, const struct call *call, const ch
 /* The way to its worker. ERR_NOT_FOUND: it has ended. */
 enum err sandbox_access(struct modal_control *c, const struct call *call, const char *id,
 	const char *task_id, struct worker_access *out, struct error *e);
-/* ERR_NOT_FOUND: no such sandbox, or it has ended. */
-enum err sandbox_check_runs(
-	struct modal_control *c, const struct call *call, const char *id, struct error *e);
+/* ERR_NOT_FOUND: no such sandbox, or it has ended. *app_id, or NULL: the app's id; "": it is not told. */
+enum err sandbox_check_runs(struct modal_control *c, const struct call *call, const char *id,
+	char app_id[SANDBOX_APP_ID_MAX], struct error *e);
 /* Adds the URL of a port that it was made with as open. ERR_UNSUPPORTED: it was not. ERR_NOT_FOUND as above. */
 enum err sandbox_port_url(struct modal_control *c, const struct call *call, const char *id,
 	unsigned port, struct buf *out, struct error *e);
@@ -47,9 +48,12 @@ enum err sandbox_port_url(struct modal_control *c, const struct call *call, cons
 enum err sandbox_terminate(
 	struct modal_control *c, const struct call *call, const char *id, struct error *e);
 
-/* Those that run, of both versions, all pages. `environment`: "": the default. */
+/*
+ * The sandboxes that run, of both versions, all pages. `environment`: "": the default. `app_id`: of
+ * that app alone; "": of all apps, which Modal deprecates.
+ */
 enum err sandbox_list(struct modal_control *c, const struct call *call, const char *environment,
-	sandbox_sink sink, void *context, struct error *e);
+	const char *app_id, sandbox_sink sink, void *context, struct error *e);
 
 /* sandbox_create.c: from cfg->template, an image of a registry or the id of one that is built. It may not run yet. */
 enum err sandbox_create(struct modal_control *c, const struct call *call,

@@ -207,7 +207,7 @@ static void find(struct modal_control *c)
 		must(sandbox_check_id(found, NULL) == ERR_OK);
 	if (sandbox_task(c, &impatient, SANDBOX, &task, NULL) == ERR_OK)
 		must(task && *task);
-	sandbox_check_runs(c, &impatient, SANDBOX, NULL);
+	sandbox_check_runs(c, &impatient, SANDBOX, NULL, NULL);
 	sandbox_terminate(c, &impatient, SANDBOX, NULL);
 }
 

@@ -193,6 +193,22 @@ Test(modal_life, a_token_serves_while_no_other_can_be_had)
 	cr_expect(ne(int, provider_info(server.p, NULL, &info, &e), ERR_OK), "it has expired");
 }
 
+/* What ends when stands in the list alone, which the service wants to be asked for by app. */
+Test(modal_life, its_end_is_looked_for_in_its_own_app)
+{
+	const struct provider_config cfg = { .app = "another.app", .lifetime_s = 1200 };
+	struct sandbox_info info;
+	struct error e = { 0 };
+	char id[128];
+
+	create(&cfg, id);
+	modal_server_post(&server, "/by-app");
+	attach(id);
+	cr_assert(eq(int, provider_info(server.p, NULL, &info, &e), ERR_OK), "%s", e.text);
+	cr_expect(
+		info.expires_s > 600 && info.expires_s <= 1200, "%lld", (long long)info.expires_s);
+}
+
 Test(modal_life, a_gpu_is_of_the_first_version)
 {
 	const struct provider_config cfg = { .gpu = "a100-80gb:2" };

@@ -139,6 +139,8 @@ const hasTags = (sandbox, wanted) => wanted.every(({ name, value = "" }) =>
 const list = (isV2) => (context, request) => {
 	context.catalog.checkEnvironment(request.environmentName);
 	const { appId, beforeTimestamp, includeFinished, tags = [] } = request;
+	if (!appId && context.listsByApp)
+		throw new GrpcError(Status.INVALID_ARGUMENT, "app_id is required");
 	const chosen = context.fleet.everyOne
 		.filter((one) => (isV2 || !one.isV2) && (includeFinished || !one.result) && (!appId || one.appId === appId))
 		.filter((one) => hasTags(one, tags) && (!beforeTimestamp || seconds(one.createdAt) < beforeTimestamp))
