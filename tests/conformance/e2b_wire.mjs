@@ -49,6 +49,20 @@ async function controlRefusals() {
 	assert.equal((await control("POST", "/v2/sandboxes", {})).status, 400);
 	assert.equal((await control("POST", "/v2/sandboxes", { templateID: "base", timeout: "5" })).status, 400);
 	assert.equal((await control("POST", "/v2/sandboxes", { templateID: "base", timeout: 0 })).status, 400);
+	for (const junk of [{ timeout: null }, { volumeMounts: [{ name: "v" }] }, { volumeMounts: {} }, { mcp: 7 }, { iam: "x" },
+		{ autoResume: {} }, { autoResume: { enabled: 1 } }, { network: [] }, { network: { rules: { a: 1 } } },
+		{ network: { allowPublicTraffic: "no" } }, { metadata: null }])
+		assert.equal((await control("POST", "/v2/sandboxes", { templateID: "base", ...junk })).status, 400, JSON.stringify(junk));
+	const nowhere = await control("POST", "/v2/sandboxes", { templateID: "nowhere" });
+	assert.deepEqual(json(nowhere), { code: 404, message: "template 'nowhere' not found" });
+	assert.equal((await control("GET", "/v2/sandboxes?order=up")).status, 400);
+	assert.equal((await control("GET", "/v2/sandboxes?startedAfter=today")).status, 400);
+	assert.equal(json(await control("GET", "/v2/sandboxes?startedAfter=2200-01-01T00:00:00Z")).length, 0);
+	assert.equal((await control("GET", "/sandboxes/metrics")).status, 400);
+	const many = json(await control("GET", `/sandboxes/metrics?sandbox_ids=${created.sandboxID}`));
+	assert.deepEqual(Object.keys(many.sandboxes), [created.sandboxID]);
+	assert.equal((await control("POST", `/v2/sandboxes/${created.sandboxID}/connect`)).status, 200);
+	assert.equal((await control("POST", `/sandboxes/${created.sandboxID}/connect`)).status, 400);
 	assert.equal((await control("GET", "/sandboxes/a-b-c")).status, 400);
 	assert.equal((await control("PUT", "/sandboxes/abc")).status, 405);
 	assert.equal((await control("GET", "/elsewhere")).status, 404);

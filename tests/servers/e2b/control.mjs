@@ -53,6 +53,8 @@ function requireRoom(context) {
 const create = (version) => async (context, req, res) => {
 	const wanted = checkCreate(await readObject(req), version === "v1");
 	const timeoutS = checkTimeout(context, wanted.timeout ?? DEFAULT_TIMEOUT_S[version]);
+	if (!context.templates.includes(wanted.templateID))
+		throw new ApiError(404, `template '${wanted.templateID}' not found`);
 	requireRoom(context);
 	const secure = version === "v2" || wanted.secure === true;
 	if (secure && !context.hasSecure) {
@@ -74,7 +76,7 @@ const create = (version) => async (context, req, res) => {
 };
 
 const connect = (version) => async (context, req, res, text) => {
-	const wanted = checkMembers(await readObject(req), { timeout: "seconds", memory: "boolean" });
+	const wanted = checkMembers(await readObject(req, { isOptional: version === "v2" }), { timeout: "seconds", memory: "boolean" });
 	if (version === "v1" && wanted.timeout === undefined)
 		throw new ApiError(400, 'Error when parsing request: Error at "/timeout": property "timeout" is missing');
 	const timeoutS = checkTimeout(context, wanted.timeout ?? DEFAULT_TIMEOUT_S.v2);
@@ -148,14 +150,25 @@ async function pause(context, req, res, text) {
 	sendEmpty(res, 204);
 }
 
-// One sample, of now.
-function metrics(context, req, res, text) {
-	find(context, text);
+// Of now.
+function sample() {
 	const now = Date.now();
 	const machine = { memUsed: 128 << 20, memTotal: 512 << 20, memCache: 0, diskUsed: 1 << 30, diskTotal: 10 * 2 ** 30 };
-	sendJson(res, 200, [{
-		timestampUnix: Math.floor(now / 1000), timestamp: new Date(now).toISOString(), cpuCount: 2, cpuUsedPct: 1.5, ...machine,
-	}]);
+	return { timestampUnix: Math.floor(now / 1000), timestamp: new Date(now).toISOString(), cpuCount: 2, cpuUsedPct: 1.5, ...machine };
+}
+
+function metrics(context, req, res, text) {
+	find(context, text);
+	sendJson(res, 200, [sample()]);
+}
+
+// Of those that run.
+function metricsOfMany(context, req, res, text, query) {
+	if (!query.get("sandbox_ids"))
+		throw new ApiError(400, 'parameter "sandbox_ids" in query has an error: value is required but missing');
+	const ids = query.get("sandbox_ids").split(",").map(sandboxId);
+	const known = context.fleet.running.filter(({ id }) => ids.includes(id));
+	sendJson(res, 200, { sandboxes: Object.fromEntries(known.map(({ id }) => [id, sample()])) });
 }
 
 const ROUTES = {
@@ -172,13 +185,14 @@ const ROUTES = {
 	"POST /sandboxes/{id}/pause": pause,
 	"POST /sandboxes/{id}/resume": resume,
 	"GET /sandboxes/{id}/metrics": metrics,
+	"GET /sandboxes/metrics": metricsOfMany,
 };
 const ONLY_V2 = ["POST /v2/sandboxes", "POST /v2/sandboxes/{id}/connect"];
 
 // ---- Serving ---------------------------------------------------------------------------------------
 
 function pattern(pathname) {
-	return pathname.replace(/^((?:\/v2)?\/sandboxes\/)[^/]+/, "$1{id}");
+	return pathname === "/sandboxes/metrics" ? pathname : pathname.replace(/^((?:\/v2)?\/sandboxes\/)[^/]+/, "$1{id}");
 }
 
 export const controlKind = (req) => `${req.method} ${pattern(req.url.replace(/\?.*$/s, ""))}`;
@@ -202,7 +216,7 @@ function findRoute(context, req, pathname) {
 	throw isPathKnown ? new ApiError(405, "method not allowed") : new ApiError(404, "no matching operation was found");
 }
 
-// context: { fleet, key, isV1Only, hasSecure, maxLengthS, maxSandboxes }
+// context: { fleet, key, isV1Only, hasSecure, templates, maxLengthS, maxSandboxes }
 export const controlHandler = (context) => async (req, res) => {
 	const { pathname, searchParams } = new URL(req.url, "http://control");
 	try {

@@ -23,19 +23,35 @@ export async function readObject(req, { isOptional = false } = {}) {
 	return value;
 }
 
-const isTexts = (value) => typeof value === "object" && value !== null && !Array.isArray(value) &&
-	Object.values(value).every((one) => typeof one === "string");
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+const isList = (isItem) => (value) => Array.isArray(value) && value.every(isItem);
+const isMap = (isItem) => (value) => isObject(value) && Object.values(value).every(isItem);
+const isText = (value) => typeof value === "string";
+// Whether it has no member of another kind, and each that is required.
+const isLike = (schema, required = []) => (value) => isObject(value) && required.every((name) => name in value) &&
+	Object.entries(schema).every(([name, kind]) => value[name] === undefined || checks[kind](value[name]));
 const checks = {
-	string: (value) => typeof value === "string",
+	string: isText,
 	boolean: (value) => typeof value === "boolean",
 	seconds: (value) => Number.isInteger(value) && Math.abs(value) < 2 ** 31,
-	texts: isTexts,
-	object: (value) => typeof value === "object" && value !== null,
+	texts: isMap(isText),
+	object: isObject,
+	objectOrNull: (value) => value === null || isObject(value),
+	list: isList(isText),
+	rules: isMap(isList(isObject)),
+	resumption: isLike({ enabled: "boolean" }, ["enabled"]),
+	tokens: isLike({ tokens: "object" }),
+	network: isLike({
+		allowPublicTraffic: "boolean", allowOut: "list", denyOut: "list", egressProxy: "object", maskRequestHost: "string",
+		rules: "rules",
+	}),
+	mounts: isList(isLike({ name: "string", path: "string" }, ["name", "path"])),
 };
 
+// Null is of no kind that does not say so.
 export function checkMembers(value, schema) {
 	for (const [name, kind] of Object.entries(schema)) {
-		if (value[name] !== undefined && value[name] !== null && !checks[kind](value[name]))
+		if (value[name] !== undefined && !checks[kind](value[name]))
 			throw bad(`Error at "/${name}": value must be ${kind}`);
 	}
 	return value;
@@ -43,12 +59,11 @@ export function checkMembers(value, schema) {
 
 const CREATE = {
 	templateID: "string", timeout: "seconds", metadata: "texts", envVars: "texts", autoPause: "boolean",
-	autoPauseMemory: "boolean", autoResume: "object", allow_internet_access: "boolean", network: "object",
+	autoPauseMemory: "boolean", autoResume: "resumption", allow_internet_access: "boolean", network: "network",
+	mcp: "objectOrNull", iam: "tokens", volumeMounts: "mounts",
 };
 
 function checkPlaces(list, name, isPlace) {
-	if (list !== undefined && list !== null && !(Array.isArray(list) && list.every((one) => typeof one === "string")))
-		throw bad(`Error at "/network/${name}": value must be an array of strings`);
 	const wrong = (list ?? []).find((one) => !isPlace(one));
 	if (wrong !== undefined)
 		throw new ApiError(400, `invalid ${name} entry: ${wrong}`);
@@ -110,18 +125,32 @@ function states(text) {
 	return wanted;
 }
 
+function direction(text) {
+	if (![null, "asc", "desc"].includes(text))
+		throw new ApiError(400, 'parameter "order" in query has an error: value is not one of the allowed values');
+	return text === "asc" ? 1 : -1;
+}
+
+function startedAfter(text) {
+	if (text !== null && !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text))
+		throw new ApiError(400, 'parameter "startedAfter" in query has an error: string doesn\'t match the format "date-time"');
+	return text === null ? 0 : Date.parse(text);
+}
+
 // { page, nextToken or "" }
 export function selectPage(sandboxes, query) {
 	const wantedStates = states(query.get("state"));
 	const metadata = metadataFilter(query.get("metadata") ?? "");
-	const direction = query.get("order") === "asc" ? 1 : -1;
+	const sign = direction(query.get("order"));
+	const earliest = startedAfter(query.get("startedAfter"));
 	const size = pageSize(query.get("limit"));
 	const start = startOfPage(query.get("nextToken"));
 	const chosen = sandboxes
 		.filter(({ state }) => wantedStates.includes(state))
 		.filter((one) => metadata.every(([key, value]) => one.metadata[key] === value))
 		.filter((one) => !query.get("template") || one.templateID === query.get("template"))
-		.sort((a, b) => direction * (a.startedAt - b.startedAt || (a.id < b.id ? -1 : 1)));
+		.filter((one) => one.startedAt >= earliest)
+		.sort((a, b) => sign * (a.startedAt - b.startedAt || (a.id < b.id ? -1 : 1)));
 	const end = start + size;
 	const nextToken = end < chosen.length ? Buffer.from(`after:${end}`).toString("base64url") : "";
 	return { page: chosen.slice(start, end), nextToken };

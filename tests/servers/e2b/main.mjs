@@ -1,7 +1,8 @@
 // A test server that speaks E2B's wire over real directories and real processes of this machine.
 //
 //	node main.mjs --root DIR [--port 0] [--sandbox-port 0] [--admin-port 0] [--key e2b_...] [--v1-only]
-//		[--max-seconds 3600] [--max-sandboxes 20] [--max-connections 0] [--user user] [--envd 0.6.13] [--programs DIR]
+//		[--max-seconds 3600] [--max-sandboxes 20] [--max-connections 0] [--user user] [--envd 0.6.13]
+//		[--templates base,...] [--programs DIR]
 //
 // When it serves it prints one line of JSON: api_url (the control plane, for E2B_API_URL), sandbox_url (the data plane,
 // for E2B_SANDBOX_URL), admin_url (lib/admin.mjs; besides POST /create, which answers { id }, /pause/ID, /kill/ID),
@@ -31,6 +32,7 @@ const DEFAULTS = {
 	"max-connections": 0,
 	user: "user",
 	envd: NEWEST,
+	templates: "base,code-interpreter-v1,fancy",
 	programs: PROGRAMS,
 };
 
@@ -70,6 +72,7 @@ async function main() {
 		fleet: new Fleet(place),
 		key: options.key,
 		isV1Only: options["v1-only"],
+		templates: options.templates.split(","),
 		hasSecure: featuresOf(options.envd).secure,
 		maxLengthS: options["max-seconds"],
 		maxSandboxes: options["max-sandboxes"],
