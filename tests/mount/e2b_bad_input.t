@@ -143,6 +143,8 @@ renewals() {
 ok "it is given more time while it sleeps" wait_until "$PATIENCE" renewals
 is "which does not wake it" "$(state)" paused
 unmount
+# umount(8) may have woken it: then it ends by itself while the sandboxes are counted below.
+admin POST "kill/$SANDBOX" >/dev/null
 
 # A sandbox of its own: whether umount(8) looked at the one before, and woke it, depends on what was
 # still known of it.
