@@ -3,7 +3,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
 #include "providers/e2b/refusal.h"
-#include "providers/rest_form.h"
+#include "providers/rest/form.h"
 
 #include <string.h>
 
