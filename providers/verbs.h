@@ -272,8 +272,8 @@ struct change_result {
 	struct version
 		left; /* was_over: what it left then of a regular file; all zero: nobody knows any more */
 	/*
-	 * Of a change that leaves the contents of a regular file as they are: what path named just before.
-	 * All zero: nobody told.
+	 * Of a change that leaves the contents of a regular file as they are, or writes to them: what path
+	 * named just before. All zero: nobody told.
 	 */
 	struct version before;
 	/* RENAME: the regular file that path2 named before, now. All zero: it has no other name. */

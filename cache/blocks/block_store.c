@@ -4,11 +4,13 @@
 #include "cache/blocks/block_index.h"
 #include "cache/blocks/files.h"
 #include "cache/blocks/filter.h"
+#include "cache/blocks/growing.h"
 #include "cache/blocks/memory.h"
 #include "cache/blocks/partial_blocks.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
+#include "providers/base/path.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -28,6 +30,7 @@ struct stored {
 	struct block_memory *memory; /* what is about to be written, or cannot be */
 	struct versions *in_memory;
 	struct partial *partial;
+	struct growing *growing; /* whose blocks are in memory, and in neither table */
 	struct stats *stats;
 	_Atomic bool is_bypassed; /* the directory did not take something: said once */
 };
@@ -35,6 +38,8 @@ struct stored {
 /* What a read or a write has to do with one block. */
 struct share {
 	struct block_place place;
+	const struct attr *version;
+	uint64_t index;
 	size_t block_len;
 	size_t at, len; /* within it */
 };
@@ -45,6 +50,8 @@ static struct share first_share(
 {
 	uint64_t index = offset / BLOCK_SIZE;
 	struct share share = { .place = block_place(&s->sandbox, version, index),
+		.version = version,
+		.index = index,
 		.block_len = block_len(version->size, index),
 		.at = (size_t)(offset % BLOCK_SIZE) };
 	size_t rest = share.block_len - share.at;
@@ -70,7 +77,7 @@ static bool read_named(struct stored *s, const struct block_name *name, void *ou
 }
 
 /* What is known in memory may be on the disk already, as a block of another file. */
-static bool read_block(struct stored *s, const struct share *share, void *out)
+static bool read_noted(struct stored *s, const struct share *share, void *out)
 {
 	struct block_name name;
 
@@ -79,6 +86,16 @@ static bool read_block(struct stored *s, const struct share *share, void *out)
 		return true;
 	return s->files && versions_find(s->on_disk, &share->place, &name) &&
 		block_files_get(s->files, &name, out, share->block_len);
+}
+
+static bool read_block(struct stored *s, const struct share *share, void *out)
+{
+	struct block_name name;
+
+	if (read_noted(s, share, out))
+		return true;
+	return growing_find(s->growing, share->version, share->index, &name) &&
+		read_named(s, &name, out, share->block_len);
 }
 
 static bool read_part(struct stored *s, const struct share *share, void *out)
@@ -134,8 +151,10 @@ static bool has_block(struct stored *s, const struct attr *version, uint64_t ind
 
 	if (versions_find(s->in_memory, &place, &name) && has_named(s, &name, len))
 		return true;
-	return s->files && versions_find(s->on_disk, &place, &name) &&
-		block_files_has(s->files, &name, len);
+	if (s->files && versions_find(s->on_disk, &place, &name) &&
+		block_files_has(s->files, &name, len))
+		return true;
+	return growing_find(s->growing, version, index, &name) && has_named(s, &name, len);
 }
 
 bool stored_has_at(struct stored *s, const struct attr *version, uint64_t offset)
@@ -224,15 +243,161 @@ void stored_keep(struct stored *s, const struct attr *version, uint64_t offset, 
 	}
 }
 
-void stored_keep_as(struct stored *s, const struct attr *from, const struct attr *version)
-{
-	for (uint64_t n = 0; s && n < block_count(version->size); n++) {
-		struct block_place was = block_place(&s->sandbox, from, n);
-		struct later_block b = { .place = block_place(&s->sandbox, version, n),
-			.len = block_len(version->size, n) };
+/* ---- Written here ---- */
 
-		if (versions_find(s->in_memory, &was, &b.name) ||
-			(s->files && versions_find(s->on_disk, &was, &b.name)))
+static bool find_name(struct stored *s, const struct block_place *place, struct block_name *out)
+{
+	return versions_find(s->in_memory, place, out) ||
+		(s->files && versions_find(s->on_disk, place, out));
+}
+
+static struct attr version_met(const struct stored_change *c)
+{
+	struct attr met = c->left;
+
+	met.size = c->met.size;
+	met.mtime = c->met.mtime;
+	met.ctime = c->met.ctime;
+	return met;
+}
+
+/* Else a change may follow within the tick, and the next version may look like this one. */
+static bool is_settled(const struct attr *version)
+{
+	return version->mtime.tv_sec != version->ctime.tv_sec ||
+		version->mtime.tv_nsec != version->ctime.tv_nsec;
+}
+
+static void note_grown(struct stored *s, struct growing_file *f)
+{
+	bool is_noted = f && is_settled(&f->version);
+
+	for (uint64_t n = 0; is_noted && n < block_count(f->version.size); n++)
+		if (growing_is_known(&f->names[n]))
+			note_kept(s,
+				&(struct later_block){
+					.place = block_place(&s->sandbox, &f->version, n),
+					.name = f->names[n],
+					.len = block_len(f->version.size, n) });
+	growing_file_free(f);
+}
+
+/* A name of staging is of one file alone. */
+static struct growing_file *take_growing(struct stored *s, const struct stored_change *c)
+{
+	struct growing_file *f = growing_take(s->growing, c->path, &c->met);
+
+	if (!f || path_is_staged(c->path) || f->version.ino == c->left.ino)
+		return f;
+	growing_file_free(f);
+	return NULL;
+}
+
+static struct growing_file *begin_growing(struct stored *s, const struct stored_change *c)
+{
+	const struct attr met = version_met(c);
+	struct growing_file *f = growing_file_new(c->path, &met, met.size);
+
+	for (uint64_t n = 0; f && n < block_count(met.size); n++) {
+		struct block_place place = block_place(&s->sandbox, &met, n);
+
+		find_name(s, &place, &f->names[n]);
+	}
+	return f;
+}
+
+/* What is not overwritten of the block is read. Behind the end of the file there was nothing. */
+static bool merge_block(struct stored *s, const struct stored_change *c,
+	const struct block_name *was, uint64_t index, unsigned char *out)
+{
+	uint64_t begin = index * BLOCK_SIZE, len = block_len(c->left.size, index);
+	uint64_t from = c->offset > begin ? c->offset - begin : 0;
+	uint64_t to = c->offset + c->len - begin < len ? c->offset + c->len - begin : len;
+	size_t had = index < block_count(c->met.size) ? block_len(c->met.size, index) : 0;
+	bool is_covered = !from && to >= had;
+
+	memset(out, 0, (size_t)len);
+	if (had && !is_covered && !(growing_is_known(was) && read_named(s, was, out, had)))
+		return false;
+	if (from < to)
+		memcpy(out + from, (const unsigned char *)c->bytes + (begin + from - c->offset),
+			(size_t)(to - from));
+	return true;
+}
+
+/* Of a hole the blocks change from the old end on. */
+static bool write_blocks(struct stored *s, struct growing_file *f, const struct stored_change *c)
+{
+	uint64_t first = (c->met.size < c->offset ? c->met.size : c->offset) / BLOCK_SIZE;
+	uint64_t last = (c->offset + c->len - 1) / BLOCK_SIZE;
+	AUTO_FREE unsigned char *block = malloc(BLOCK_SIZE);
+
+	if (!block || !growing_file_resize(f, c->left.size))
+		return false;
+	for (uint64_t n = first; n <= last; n++) {
+		struct block_name *name = &f->names[n];
+		size_t len = block_len(c->left.size, n);
+
+		if (!merge_block(s, c, name, n, block)) {
+			*name = (struct block_name){ 0 };
+			continue;
+		}
+		*name = block_name(block, len);
+		block_memory_put(s->memory, name, block, len);
+	}
+	f->version = c->left;
+	return true;
+}
+
+/* Others may have written meanwhile. */
+static bool is_as_written(const struct stored_change *c)
+{
+	uint64_t end = c->offset + c->len;
+
+	return c->len && c->left.size == (end > c->met.size ? end : c->met.size);
+}
+
+void stored_keep_written(struct stored *s, const struct stored_change *c)
+{
+	if (!s || !is_as_written(c) || c->left.size > GROWING_SIZE_MAX)
+		return;
+	struct growing_file *f = take_growing(s, c);
+
+	if (!f)
+		f = begin_growing(s, c);
+	if (f && write_blocks(s, f, c))
+		note_grown(s, growing_put(s->growing, f));
+	else
+		growing_file_free(f);
+}
+
+/* What has left staging has grown. */
+static void move_growing(struct stored *s, const struct stored_change *c)
+{
+	struct growing_file *f = take_growing(s, c);
+
+	if (!f)
+		return;
+	growing_file_move(f, c->path2, &c->left);
+	if (path_is_staged(c->path) && !path_is_staged(c->path2))
+		note_grown(s, f);
+	else
+		note_grown(s, growing_put(s->growing, f));
+}
+
+void stored_keep_as(struct stored *s, const struct stored_change *c)
+{
+	if (!s)
+		return;
+	const struct attr met = version_met(c);
+
+	move_growing(s, c);
+	for (uint64_t n = 0; is_settled(&c->left) && n < block_count(c->left.size); n++) {
+		struct block_place was = block_place(&s->sandbox, &met, n);
+		struct later_block b = { .place = block_place(&s->sandbox, &c->left, n),
+			.len = block_len(c->left.size, n) };
+
+		if (find_name(s, &was, &b.name))
 			note_kept(s, &b);
 	}
 }
@@ -344,6 +509,8 @@ enum err stored_new(struct stored **out, const struct stored_options *options, s
 
 	if (!kind)
 		kind = partial_new(&s->partial, e);
+	if (!kind)
+		kind = growing_new(&s->growing, e);
 	if (!kind && s->files)
 		kind = later_new(&s->later, write_kept, s, e);
 	if (kind)
@@ -357,6 +524,9 @@ void stored_free(struct stored *s)
 {
 	if (!s)
 		return;
+	for (struct growing_file *f; s->growing && (f = growing_take_any(s->growing));)
+		note_grown(s, f);
+	growing_free(s->growing);
 	later_free(s->later);
 	close_files(s);
 	partial_free(s->partial);

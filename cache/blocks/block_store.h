@@ -46,8 +46,21 @@ bool stored_read(struct stored *s, const struct attr *version, uint64_t offset, 
 void stored_keep(struct stored *s, const struct attr *version, uint64_t offset, const void *bytes,
 	size_t len);
 
-/* The file has other attributes now, and still the bytes of the version `from`. */
-void stored_keep_as(struct stored *s, const struct attr *from, const struct attr *version);
+/* What a change of ours did to the contents of a file. */
+struct stored_change {
+	const char *path;   /* where the file was, */
+	const char *path2;  /* and where it is now */
+	struct version met; /* what the file was just before, */
+	struct attr left;   /* and is now */
+	uint64_t offset;    /* of what was written, if anything */
+	const void *bytes;
+	size_t len;
+};
+
+/* The file has other attributes now, and still the bytes of the version that was met. */
+void stored_keep_as(struct stored *s, const struct stored_change *c);
+/* The file has the bytes that were written, and else those of the version that was met. */
+void stored_keep_written(struct stored *s, const struct stored_change *c);
 
 /* Whether the block at `offset` is here, as far as that can be told without reading. */
 bool stored_has_at(struct stored *s, const struct attr *version, uint64_t offset);

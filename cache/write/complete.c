@@ -140,7 +140,7 @@ static void check_met(struct pending *p, const struct queued *q, const struct ch
 {
 	struct inode *i = q->about.target;
 
-	if (i && r->before.ctime.tv_sec && !meets_known(i, r))
+	if (i && !queued_has_contents(q) && r->before.ctime.tv_sec && !meets_known(i, r))
 		tree_drop_pages(p->cache->tree, i);
 }
 
@@ -165,8 +165,8 @@ static void check_copied(struct pending *p, const struct queued *q, const struct
 
 	if (!i || tree_is_provisional(p->cache->tree, i))
 		return;
-	if (!sent->target.ino && r->before.ctime.tv_sec && meets_known(i, r) &&
-		tree_may_be_copied_up(p->cache->tree, i))
+	if (!sent->target.ino && !queued_has_contents(q) && r->before.ctime.tv_sec &&
+		meets_known(i, r) && tree_may_be_copied_up(p->cache->tree, i))
 		expecting.target = tree_expect_replaced(p->cache->tree, i);
 	changes_check_copied(p->cache, i, &expecting, r);
 }
@@ -219,40 +219,61 @@ static void adopt_over(struct pending *p, struct inode *i, const struct change_r
 
 /* ---- Contents ---- */
 
-/* One file at most: they are read again soon, or never. */
-#define KEEP_MAX TREE_WHOLE_MAX
+static bool is_write(const struct change *c)
+{
+	return c->op == CHANGE_WRITE || c->op == CHANGE_APPEND;
+}
 
 static bool brings_all(const struct change *c, const struct attr *attr)
 {
-	bool is_write = c->op == CHANGE_WRITE && !c->offset;
+	bool is_from_the_start = c->op == CHANGE_WRITE && !c->offset;
 
-	return (is_write || c->flags & CHANGE_MAKES) && c->data_len == attr->size;
+	return (is_from_the_start || c->flags & CHANGE_MAKES) && c->data_len == attr->size;
+}
+
+static void keep_all(struct stored *s, const struct change *c, const struct attr *attr)
+{
+	stored_keep(s, attr, 0, c->data, c->data_len);
+	stored_note_name(s, path_name(c->path2 ? c->path2 : c->path), attr->size);
+}
+
+/* What the change did to the contents of the version that it met. */
+static void keep_changed(struct stored *s, const struct change *c, const struct change_result *r)
+{
+	bool moves = c->op == CHANGE_RENAME || c->op == CHANGE_PLACE;
+	struct stored_change change = { .path = c->path,
+		.path2 = moves ? c->path2 : c->path,
+		.met = r->before,
+		.left = r->attr,
+		.offset = c->op == CHANGE_APPEND ? r->offset : c->offset,
+		.bytes = c->data,
+		.len = c->data_len };
+	bool is_untouched = r->before.size == r->attr.size &&
+		(c->set & SET_MTIME || time_equals(r->before.mtime, r->attr.mtime));
+
+	if (is_write(c))
+		stored_keep_written(s, &change);
+	else if (is_untouched)
+		stored_keep_as(s, &change);
 }
 
 /*
  * The mount reads contents that it wrote without the sandbox: they are stored under the version that
  * the answer told, and under the next one where a change of ours left them alone. Nobody can have
- * written to the file in between: the version is settled, and the one before is the one stored.
+ * written to the file in between: the version is settled, or nobody else writes to staging.
  */
 static void keep_contents(struct pending *p, const struct change *c, const struct change_result *r)
 {
 	struct stored *s = p->cache->stored;
-	struct attr before = r->attr;
+	bool is_settled = tree_settled_by_times(&r->attr);
+	bool is_staged = path_is_staged(c->path2 ? c->path2 : c->path);
 
-	if (r->err || !r->has_attr || r->was_over || !tree_settled_by_times(&r->attr))
+	if (r->err || !r->has_attr || r->was_over || !(is_settled || is_staged))
 		return;
-	before.size = r->before.size;
-	before.mtime = r->before.mtime;
-	before.ctime = r->before.ctime;
-	bool is_untouched = before.size == r->attr.size &&
-		(c->set & SET_MTIME || time_equals(before.mtime, r->attr.mtime));
-
-	if (r->before.ctime.tv_sec && is_untouched)
-		stored_keep_as(s, &before, &r->attr);
-	if (brings_all(c, &r->attr) && c->data_len <= KEEP_MAX) {
-		stored_keep(s, &r->attr, 0, c->data, c->data_len);
-		stored_note_name(s, path_name(c->path2 ? c->path2 : c->path), r->attr.size);
-	}
+	if (brings_all(c, &r->attr) && !is_staged)
+		keep_all(s, c, &r->attr);
+	else if (r->before.ctime.tv_sec && (!is_write(c) || r->count == c->data_len))
+		keep_changed(s, c, r);
 }
 
 void batch_keep_contents(struct pending *p, const struct batch *b)

@@ -288,9 +288,12 @@ static enum err find_places(struct work *w, bool checks, struct error *e)
 	return k;
 }
 
-static bool leaves_contents(const struct change *c)
+/* After which the file has contents that follow from those of before and from the change. */
+static bool goes_on_with_contents(const struct change *c)
 {
 	switch (c->op) {
+	case CHANGE_WRITE:
+	case CHANGE_APPEND:
 	case CHANGE_LINK:
 	case CHANGE_UNLINK:
 	case CHANGE_RENAME:
@@ -320,7 +323,7 @@ static void learn_before(struct work *w)
 	bool is_link = w->change->op == CHANGE_LINK;
 	bool is_there = sys_stat(w->at.fd, w->at.name, &named) == 0;
 
-	if (is_there && S_ISREG(named.mode) && leaves_contents(w->change))
+	if (is_there && S_ISREG(named.mode) && goes_on_with_contents(w->change))
 		w->result->before = (struct version){
 			.size = named.size, .mtime = named.mtime, .ctime = named.ctime
 		};

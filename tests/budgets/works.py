@@ -4,6 +4,7 @@ Each work lays its files where the sandbox keeps them and yields figures (tests/
 what the test server counted from its beginning to its end. Whatever mounting itself asks comes before that.
 """
 import os
+import random
 import shlex
 from dataclasses import replace
 
@@ -151,6 +152,46 @@ def save(bench):
     bench.remove("text")
 
 
+WRITTEN, APPENDED = 300, 100_000
+PIECES = 3_000_000
+
+
+def write_and_append(top):
+    """Small files, one of many changes, and one that is appended to, one that is patched when they are there."""
+    top.mkdir()
+    for n in range(WRITTEN):
+        (top / f"small{n}").write_text(f"{n}\n" * 100)
+    (top / "pieces").write_bytes(random.randbytes(PIECES))
+    for name in ("appended", "patched"):
+        (top / name).write_bytes(random.randbytes(APPENDED))
+    sync(top)
+    with open(top / "appended", "ab") as file:
+        file.write(random.randbytes(APPENDED))
+    with open(top / "patched", "r+b") as file:
+        file.seek(APPENDED // 2)
+        file.write(b"patch")
+    sync(top)
+
+
+def sync(top):
+    (top.parent / ".sandbox/sync").write_text("\n")
+
+
+def read_back(bench):
+    """What was written here, once the sandbox has it and the kernel has forgotten it."""
+    top = bench.mountpoint / "written"
+    bench.system.remount_cold()
+    write_and_append(top)
+    size = sum(path.stat().st_size for path in (bench.backend / "written").iterdir())
+    command = ["sh", "-c", "for f; do dd if=$f iflag=nocache count=0 status=none; done; cat \"$@\"", "-"]
+    names = sorted(top.iterdir())
+    yield bench.time("what was written", "read", [*command, *names], lambda output: len(output) == size)
+    bench.system.unmount()
+    bench.system.mount()
+    yield bench.time("what was written", "remounted", ["cat", *names], lambda output: len(output) == size)
+    bench.remove("written")
+
+
 def patch(bench):
     yield from (replace(figure, workload="100 MB", phase="a byte changed, fsync") for figure in workloads.patch(bench))
 
@@ -169,4 +210,4 @@ def copying(bench):
 
 # Left out by --few: they take more than half of the time.
 MANY = [status_many, grep_many]
-ALL = [mounting, command, listing, listing_many, status, status_many, grep, grep_many, reading, small_files, save, patch, copying]
+ALL = [mounting, command, listing, listing_many, status, status_many, grep, grep_many, reading, small_files, save, read_back, patch, copying]

@@ -8,7 +8,7 @@ PROVIDER=e2b
 . "$TOP/tests/support/tap_counters.sh"
 
 needs_mount
-needs node python3
+needs node python3 git
 
 FRESH=attr_timeout=600,entry_timeout=600
 CACHE=$SCRATCH/cache.$MOUNT_AS/sandboxfs

@@ -410,13 +410,15 @@ BEHAVIOUR(apply, setattr_sets_each_part)
 	cr_expect(eq(long, a.atime.tv_nsec, atime.tv_nsec));
 }
 
-BEHAVIOUR(apply, what_leaves_the_contents_tells_what_the_file_was_before)
+BEHAVIOUR(apply, what_goes_on_with_the_contents_tells_what_the_file_was_before)
 {
 	const struct change rows[] = {
 		CHANGE_ROW(SETATTR, "f", .set = SET_MTIME, .mtime = { 1000, 0 }),
 		CHANGE_ROW(LINK, "f", .path2 = "g"),
 		CHANGE_ROW(UNLINK, "f"),
 		CHANGE_ROW(RENAME, "g", .path2 = "f"),
+		CHANGE_ROW(WRITE, "f", .offset = 3, .data = "ab", .data_len = 2),
+		CHANGE_ROW(APPEND, "f", .data = "cd", .data_len = 2),
 		CHANGE_ROW(SETATTR, "f", .set = SET_SIZE, .size = 1),
 	};
 

@@ -50,6 +50,19 @@ static struct attr version(uint64_t size, int number)
 	};
 }
 
+static struct version met(const struct attr *v)
+{
+	return (struct version){ .size = v->size, .mtime = v->mtime, .ctime = v->ctime };
+}
+
+/* A change that left the contents alone. */
+static void keep_as(const struct attr *from, const struct attr *to)
+{
+	stored_keep_as(stored,
+		&(struct stored_change){
+			.path = "f", .path2 = "f", .met = met(from), .left = *to });
+}
+
 static bool reads(const struct attr *v, uint64_t offset, size_t len)
 {
 	size_t got;
@@ -98,13 +111,157 @@ Test(stored, a_file_that_has_other_attributes_now_keeps_its_bytes)
 {
 	struct attr one = version(700001, 1), other = one;
 
-	other.ctime.tv_sec++;
+	other.ctime.tv_sec += 10;
 	stored_keep(stored, &one, 0, file, 700001);
-	stored_keep_as(stored, &one, &other);
+	keep_as(&one, &other);
 	cr_expect(reads(&other, 0, 700001));
 	cr_expect(reads(&one, 0, 700001));
 	other.ino++;
 	cr_expect(not(reads(&other, 0, 1)));
+}
+
+/* ---- Written here ---- */
+
+static struct attr settled_version(uint64_t size, int number)
+{
+	struct attr v = version(size, number);
+
+	v.ctime.tv_sec = 1000 + number;
+	return v;
+}
+
+/* What a write of [offset, offset + len) made of one version. */
+static void write_at(const char *path, const struct attr *from, const struct attr *to,
+	uint64_t offset, size_t len)
+{
+	stored_keep_written(stored,
+		&(struct stored_change){ .path = path,
+			.path2 = path,
+			.met = met(from),
+			.left = *to,
+			.offset = offset,
+			.bytes = file + offset,
+			.len = len });
+}
+
+static void move_to(
+	const char *path, const struct attr *from, const char *path2, const struct attr *to)
+{
+	stored_keep_as(stored,
+		&(struct stored_change){
+			.path = path, .path2 = path2, .met = met(from), .left = *to });
+}
+
+Test(stored, a_file_that_is_written_in_pieces_is_read)
+{
+	struct attr empty = settled_version(0, 1), part = settled_version(300001, 2);
+	struct attr whole = settled_version(700001, 3);
+
+	write_at("f", &empty, &part, 0, 300001);
+	cr_expect(reads(&part, 0, 300001));
+	write_at("f", &part, &whole, 300001, 400000);
+	cr_expect(reads(&whole, 0, 700001));
+	cr_expect(stored_whole(stored, &whole));
+	cr_expect(not(reads(&part, 0, 1)));
+}
+
+/* In staging nobody else writes, so versions of one tick may follow each other. */
+Test(stored, what_has_left_staging_is_read_by_its_version_there)
+{
+	struct attr empty = version(0, 1), part = version(300001, 2), whole = version(700001, 2);
+	struct attr placed = settled_version(700001, 2);
+
+	placed.ino = 77;
+	part.ctime = whole.ctime = part.mtime;
+	write_at("/n-1", &empty, &part, 0, 300001);
+	write_at("/n-1", &part, &whole, 300001, 400000);
+	move_to("/n-1", &whole, "f", &placed);
+	cr_expect(reads(&placed, 0, 700001));
+}
+
+Test(stored, a_write_goes_on_with_what_is_kept)
+{
+	struct attr one = settled_version(200001, 1), other = settled_version(200001, 2);
+	struct attr third = settled_version(300001, 3);
+
+	file[1000] ^= 1;
+	stored_keep(stored, &one, 0, file, 200001);
+	file[1000] ^= 1;
+	write_at("f", &one, &other, 1000, 1);
+	cr_expect(reads(&other, 0, 200001));
+	write_at("f", &other, &third, 200001, 100000);
+	cr_expect(reads(&third, 0, 300001));
+}
+
+Test(stored, a_hole_before_what_is_written_is_read)
+{
+	struct attr one = settled_version(10, 1), other = settled_version(500001, 2);
+
+	memset(file + 10, 0, 400000 - 10);
+	stored_keep(stored, &one, 0, file, 10);
+	write_at("f", &one, &other, 400000, 100001);
+	cr_expect(reads(&other, 0, 500001));
+}
+
+Test(stored, what_is_not_known_of_a_block_stays_unknown)
+{
+	struct attr one = settled_version(200001, 1), other = settled_version(300001, 2);
+
+	write_at("f", &one, &other, 200001, 100000);
+	cr_expect(not(reads(&other, 0, 1)));
+	cr_expect(not(reads(&other, 200001, 1)));
+	cr_expect(reads(&other, 256 * KIB, 1000));
+}
+
+Test(stored, a_file_to_which_others_wrote_meanwhile_is_not_read)
+{
+	struct attr one = settled_version(1000, 1), other = settled_version(2001, 2);
+
+	stored_keep(stored, &one, 0, file, 1000);
+	write_at("f", &one, &other, 1000, 1000);
+	cr_expect(not(reads(&other, 0, 1)));
+}
+
+Test(stored, another_file_that_took_the_path_is_not_read_for_the_one_that_grew)
+{
+	struct attr empty = settled_version(0, 1), one = settled_version(1000, 2);
+	struct attr other = one, more = settled_version(2000, 3);
+
+	write_at("f", &empty, &one, 0, 1000);
+	other.ino = more.ino = 3;
+	write_at("f", &other, &more, 1000, 1000);
+	cr_expect(not(reads(&more, 0, 1)));
+}
+
+/* More files than have a record. */
+static void write_many(void)
+{
+	for (int n = 0; n < 64; n++) {
+		struct attr empty = settled_version(0, 100), full = settled_version(10, 101);
+
+		empty.ino = full.ino = (uint64_t)(100 + n);
+		write_at("g", &empty, &full, 0, 10);
+	}
+}
+
+Test(stored, a_file_that_does_not_grow_any_more_is_read)
+{
+	struct attr empty = settled_version(0, 1), one = settled_version(1000, 2);
+
+	write_at("f", &empty, &one, 0, 1000);
+	write_many();
+	cr_expect(reads(&one, 0, 1000));
+}
+
+Test(stored, a_version_that_others_may_have_is_noted_nowhere)
+{
+	struct attr empty = version(0, 1), one = version(1000, 2);
+
+	one.ctime = one.mtime;
+	write_at("/n-1", &empty, &one, 0, 1000);
+	cr_expect(reads(&one, 0, 1000));
+	write_many();
+	cr_expect(not(reads(&one, 0, 1000)));
 }
 
 Test(stored, pieces_in_any_order_make_a_block)
@@ -277,17 +434,28 @@ Test(stored_dir, the_next_mount_of_the_sandbox_has_it_and_another_has_not)
 	cr_expect(not(reads(&v, 0, 1)));
 }
 
+Test(stored_dir, the_next_mount_has_what_grew)
+{
+	struct attr empty = settled_version(0, 1), part = settled_version(300001, 2);
+	struct attr whole = settled_version(700001, 3);
+
+	write_at("f", &empty, &part, 0, 300001);
+	write_at("f", &part, &whole, 300001, 400000);
+	reopen("one");
+	cr_expect(reads(&whole, 0, 700001));
+}
+
 Test(stored_dir, the_next_mount_has_what_has_other_attributes_now)
 {
 	struct attr one = version(700001, 1), other = one, third = one;
 
-	other.ctime.tv_sec++;
-	third.ctime.tv_sec += 2;
+	other.ctime.tv_sec += 10;
+	third.ctime.tv_sec += 20;
 	stored_keep(stored, &one, 0, file, 700001);
-	stored_keep_as(stored, &one, &other);
+	keep_as(&one, &other);
 	reopen("one");
 	cr_expect(reads(&other, 0, 700001));
-	stored_keep_as(stored, &other, &third);
+	keep_as(&other, &third);
 	reopen("one");
 	cr_expect(reads(&third, 0, 700001));
 }

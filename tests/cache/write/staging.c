@@ -574,6 +574,36 @@ Test(staged, what_was_written_here_is_read_here_whatever_else_was_done_to_the_fi
 	cr_expect(eq(uint, distant_fetches(&far), 0));
 }
 
+static void read_back(const char *name, size_t size, char end)
+{
+	AUTO_FREE char *got = malloc(size);
+	struct inode *i = await(name);
+	size_t len = 0;
+
+	cr_assert(got != NULL);
+	cr_assert(eq(int, cache_read(far.cache, NULL, i, 0, got, size, &len, NULL), ERR_OK));
+	cr_expect(eq(sz, len, size));
+	cr_expect(eq(chr, got[size - 1], end));
+	cache_forget(far.cache, i, 1);
+}
+
+Test(staged, what_was_written_here_in_many_changes_is_read_here)
+{
+	struct inode *i = make("f", O_EXCL);
+
+	write_much(i, 'a');
+	distant_write(&far, i, VERB_DATA_MAX, "b");
+	distant_close(&far, i);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	read_back("f", VERB_DATA_MAX + 1, 'b');
+	i = distant_open(&far, "f");
+	distant_write(&far, i, VERB_DATA_MAX + 1, "c");
+	distant_close(&far, i);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	read_back("f", VERB_DATA_MAX + 2, 'c');
+	cr_expect(eq(uint, distant_fetches(&far), 0));
+}
+
 /* Whatever the file was like before: it has the time of ours again. */
 Test(staged, what_others_wrote_before_a_time_was_set_here_is_read)
 {
