@@ -12,6 +12,7 @@ needs node git
 . "$TOP/tests/support/tap_edge.sh"
 EDGE_REQUESTS=20
 COMMANDS=200
+CONNECTIONS=4
 # After so many requests another process of the edge takes over.
 RELOAD=60
 
@@ -63,6 +64,11 @@ full_connections() { # KIND
 	awk -v most=$EDGE_REQUESTS '$1 == "HTTP/2.0" && ++count[$5, $4] == most' "$SCRATCH/$1.log" | wc -l
 }
 
+# To one process of the edge at once.
+connections() { # KIND
+	awk '/^HTTP/ && $7 > most { most = $7 } END { print most + 0 }' "$SCRATCH/$1.log"
+}
+
 everyday() { # KIND
 	vendor_sandbox "$1"
 	mkdir "$STORE/there"
@@ -93,4 +99,7 @@ SERVER_URL=$(vendor_url)
 everyday nginx
 ok "nginx: connections had as many requests as they may" [ "$(full_connections nginx)" -gt 0 ]
 everyday haproxy
+most=$(connections haproxy)
+ok "haproxy: connections were counted" [ "$most" -gt 0 ]
+ok "haproxy: it had at most $CONNECTIONS at once ($most)" [ "$most" -le $CONNECTIONS ]
 done_testing

@@ -20,7 +20,8 @@ edge_certificate() {
 }
 
 # Each request is a line of the log once it has ended: the version of HTTP, the bytes that came and
-# that went, the client's port, which is the connection, the edge's process, and the path.
+# that went, the client's port, which is the connection, the edge's process, the path, and of HAProxy
+# how many connections that process had.
 edge_haproxy() { # NAME URL
 	case $2 in
 	https:*) edge_server="ssl verify none alpn h2" ;;
@@ -39,7 +40,7 @@ edge_haproxy() { # NAME URL
 		frontend edge
 		    bind fd@9 ssl crt $SCRATCH/edge.pem alpn h2,http/1.1
 		    log global
-		    log-format "%HV %U %B %cp %pid %HP"
+		    log-format "%HV %U %B %cp %pid %HP %fc"
 		    default_backend server
 		backend server
 		    server server 127.0.0.1:${2##*:} $edge_server
