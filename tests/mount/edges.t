@@ -1,6 +1,7 @@
 #!/bin/sh
 # A sandbox behind the edges that vendors have, with TLS and HTTP/2: connections that may have 20
-# requests each, and edges that are told of another configuration meanwhile. With PROVIDER=VENDOR.
+# requests each, edges that are told of another configuration meanwhile, and one that soon closes what
+# is idle. With PROVIDER=VENDOR.
 # shellcheck disable=SC2016
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
@@ -94,6 +95,33 @@ everyday() { # KIND
 	ok "$1: several processes of the edge took part" [ "$(processes "$1")" -gt 1 ]
 }
 
+# Of clients to an edge: in /proc/net/tcp addresses are hexadecimal, and 01 is established.
+has_connections() { # NAME COUNT
+	port=$(printf '%04X' "$(cat "$SCRATCH/$1.port")")
+	[ "$(awk -v at=":$port" '$4 == "01" && $3 ~ at "$"' /proc/net/tcp | wc -l)" -le "$2" ]
+}
+
+save_and_run() { # NUMBER
+	head -c 3000000 /dev/urandom >"$MNT/saved$1" && sync "$MNT/saved$1" &&
+		cmp "$MNT/saved$1" "$STORE/saved$1" &&
+		echo "echo $1 >>log" >"$MNT/.sandbox/exec" && [ "$(tail -n 1 "$STORE/log")" = "$1" ]
+}
+
+# What is closed while nothing is asked on it is missed by nobody. A stream of changes stays.
+idle() {
+	vendor_sandbox idle
+	EDGE_IDLE=1
+	start_edge idle "$SERVER_URL" nginx
+	use_edge idle
+	mount_sandbox idle
+	for n in 1 2 3; do
+		ok "a save and a command ($n)" save_and_run "$n"
+		ok "the edge closes what is idle" wait_until "$PATIENCE" has_connections idle 1
+	done
+	is "each command ran once" "$(cat "$STORE/log")" "$(seq 3)"
+	unmount
+}
+
 vendor_start
 SERVER_URL=$(vendor_url)
 everyday nginx
@@ -102,4 +130,5 @@ everyday haproxy
 most=$(connections haproxy)
 ok "haproxy: connections were counted" [ "$most" -gt 0 ]
 ok "haproxy: it had at most $CONNECTIONS at once ($most)" [ "$most" -le $CONNECTIONS ]
+idle
 done_testing

@@ -49,6 +49,8 @@ edge_haproxy() { # NAME URL
 
 # So many requests are answered on a connection of nginx's before it says GOAWAY.
 EDGE_REQUESTS=1000
+# A connection of nginx's without a request is closed after so many seconds.
+EDGE_IDLE=600
 
 # Servers of gRPC are those with TLS here, by which HTTP/2 is agreed upon.
 edge_nginx_pass() { # URL
@@ -75,7 +77,7 @@ edge_nginx() { # NAME URL
 		    access_log $SCRATCH/$1.log edge;
 		    $(printf "%s_temp_path $SCRATCH/$1.temp;\n" client_body proxy fastcgi uwsgi scgi)
 		    client_max_body_size 0;
-		    keepalive_timeout 600s;
+		    keepalive_timeout ${EDGE_IDLE}s;
 		    keepalive_requests $EDGE_REQUESTS;
 		    server {
 		        listen 127.0.0.1:PORT ssl http2;
