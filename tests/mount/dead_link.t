@@ -45,6 +45,41 @@ tell_relay link lose
 ok "a new file is saved" deadline "$PATIENCE" sync "$MNT/new"
 is "it is there" "$(cat "$STORE/new")" new
 
+echo synced >"$MNT/synced"
+tell_relay link lose
+echo >newline
+ok "all is saved" deadline "$PATIENCE" dd if=newline of="$MNT/.sandbox/sync" conv=notrunc status=none
+is "it is there, too" "$(cat "$STORE/synced")" synced
+
+link_bytes() {
+	"$RELAY" --tell="$SCRATCH/link" counters |
+		python3 -c 'import json, sys; print(json.load(sys.stdin)["bytes_to_server"])'
+}
+
+is_under_way() {
+	[ "$(link_bytes)" -ge $((before + 500000)) ]
+}
+
+# Slowly, so that the connection dies while it goes up.
+save_large() {
+	before=$(link_bytes)
+	tell_relay link bandwidth 8
+	head -c 3000000 /dev/urandom >large
+	{
+		cat large >"$MNT/large"
+		deadline "$PATIENCE" sync "$MNT/large"
+	} &
+	saving=$!
+	ok "a large file is under way" wait_until "$PATIENCE" is_under_way
+	tell_relay link lose
+	tell_relay link bandwidth 0
+	wait $saving
+	is "a large file whose connection dies on the way is saved" $? 0
+	ok "it is there whole" cmp large "$STORE/large"
+}
+
+save_large
+
 run "echo >begun; sleep 4; echo >>log" >said &
 wait_until "$PATIENCE" test -e "$STORE/begun"
 tell_relay link lose
