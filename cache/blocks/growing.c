@@ -1,4 +1,4 @@
-#include "cache/growing.h"
+#include "cache/blocks/growing.h"
 
 #include "providers/base/cleanup.h"
 

@@ -2,7 +2,7 @@
  * growing.h - the blocks of files that this mount is writing, by the version that the last answer told.
  *
  * A large file comes into being change by change, and each change makes a version of it. Notes of all
- * those versions would fill the table of versions (versions.h), so a file that grows has one record in
+ * those versions would fill the table of versions (block_index.h), so a file that grows has one record in
  * memory, which the next change moves on: it is found by its path and the version that the change met.
  *
  * The number of records is fixed: the one that was moved on longest ago makes room. Any function may be
@@ -10,9 +10,9 @@
  */
 #pragma once
 
-#include "cache/block.h"
+#include "cache/blocks/block.h"
 
-/* Until a file has grown its blocks are in memory (block_memory.h), where a larger one would leave no room. */
+/* Until a file has grown its blocks are in memory (memory.h), where a larger one would leave no room. */
 #define GROWING_SIZE_MAX ((uint64_t)16 * 1024 * 1024)
 
 struct growing;
