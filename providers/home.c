@@ -1,6 +1,9 @@
 #include "providers/home.h"
 
+#include "providers/base/cleanup.h"
+
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,4 +21,15 @@ char *home_dir(void)
 		return strdup(home);
 	getpwuid_r(geteuid(), &user, row, sizeof row, &found);
 	return found && *found->pw_dir == '/' ? strdup(found->pw_dir) : NULL;
+}
+
+char *config_dir(void)
+{
+	const char *config = secure_getenv("XDG_CONFIG_HOME");
+	AUTO_FREE char *home = home_dir();
+	char *dir;
+
+	if (config && *config == '/')
+		return strdup(config);
+	return home && asprintf(&dir, "%s/.config", home) >= 0 ? dir : NULL;
 }

@@ -8,3 +8,5 @@
  * Allocated; NULL: nobody knows, or no memory. From any thread.
  */
 char *home_dir(void);
+/* Where programs keep their settings: $XDG_CONFIG_HOME, else ~/.config. As home_dir(). */
+char *config_dir(void);

@@ -144,7 +144,8 @@ static enum err read_credential(
 
 /* ---- From the environment ---- */
 
-static enum err no_key(const char *vendor, enum variable_role role, struct error *e)
+static enum err no_key(const char *vendor, enum variable_role role,
+	const struct login_format *format, struct error *e)
 {
 	const struct variable *v;
 	char names[200] = "";
@@ -154,9 +155,9 @@ static enum err no_key(const char *vendor, enum variable_role role, struct error
 		len += (size_t)snprintf(
 			names + len, sizeof names - len, "%s%s", len ? " or " : "", v->name);
 	return error_set(e, ERR_AUTH,
-		"%s: no key: set %s, or give -o key_file=FILE (mode 0600), with sandboxctl "
+		"%s: no key: set %s%s%s, or give -o key_file=FILE (mode 0600), with sandboxctl "
 		"--key-file FILE; sudo and mount(8) do not pass the environment on",
-		vendor, names);
+		vendor, names, format ? ", log in with " : "", format ? format->command : "");
 }
 
 static enum err take_value(char **out, const struct variable *v, struct error *e)
@@ -171,19 +172,99 @@ static enum err take_value(char **out, const struct variable *v, struct error *e
 					    v->provider, v->name);
 }
 
-enum err key_read(
+/* ERR_NOT_FOUND: none of them has one. */
+static enum err read_given(
 	char **out, const char *file, const char *vendor, enum variable_role role, struct error *e)
 {
-	const struct variable *v;
-	enum err kind;
+	const struct variable *v = variable_chosen(vendor, role);
 
 	if (file)
 		return read_file(out, file, e);
-	for (size_t i = 0; (v = variable_of(vendor, role, i)); i++)
-		if (variable_value(v))
-			return take_value(out, v, e);
-	kind = read_credential(out, vendor, role, e);
-	return kind == ERR_NOT_FOUND ? no_key(vendor, role, e) : kind;
+	return v ? take_value(out, v, e) : read_credential(out, vendor, role, e);
+}
+
+enum err key_read(
+	char **out, const char *file, const char *vendor, enum variable_role role, struct error *e)
+{
+	enum err kind = read_given(out, file, vendor, role, e);
+
+	return kind == ERR_NOT_FOUND ? no_key(vendor, role, NULL, e) : kind;
+}
+
+/* ---- From a login ---- */
+
+static enum err read_login(
+	struct login *out, const char *vendor, const struct login_format *format, struct error *e)
+{
+	struct error why = { 0 };
+	enum err kind = format ? login_read(out, format, &why) : ERR_NOT_FOUND;
+
+	return kind && kind != ERR_NOT_FOUND ? error_set(e, kind, "%s: %s", vendor, why.text)
+					     : kind;
+}
+
+enum err key_find(struct login *out, const char *file, const char *vendor, enum variable_role role,
+	const struct login_format *format, struct error *e)
+{
+	enum err kind;
+
+	*out = (struct login){ 0 };
+	kind = read_given(&out->key, file, vendor, role, e);
+	if (kind == ERR_NOT_FOUND)
+		kind = read_login(out, vendor, format, e);
+	return kind == ERR_NOT_FOUND ? no_key(vendor, role, format, e) : kind;
+}
+
+/* ---- Which of them counts ---- */
+
+static enum err login_source(
+	struct buf *out, const char *vendor, const struct login_format *format, struct error *e)
+{
+	AUTO_LOGIN struct login login = { 0 };
+	enum err kind = read_login(&login, vendor, format, e);
+
+	if (!kind)
+		buf_printf(out, "the login in %s", login.path);
+	return kind;
+}
+
+static enum err credential_source(struct buf *out, const char *vendor, struct error *e)
+{
+	AUTO_KEY char *key = NULL;
+	enum err kind = read_credential(&key, vendor, VARIABLE_KEY, e);
+
+	if (!kind)
+		buf_printf(out, "a credential in %s", credentials_dir());
+	return kind;
+}
+
+static bool has_all(const char *vendor)
+{
+	const struct variable *v;
+	size_t i = 0;
+
+	while ((v = variable_of(vendor, VARIABLE_KEY, i)) && variable_value(v))
+		i++;
+	return !v;
+}
+
+enum err key_source(
+	struct buf *out, const char *vendor, const struct login_format *format, struct error *e)
+{
+	const struct variable *v = variable_chosen(vendor, VARIABLE_KEY);
+	enum err kind;
+
+	if (!v)
+		v = variable_chosen(vendor, VARIABLE_TOKEN);
+	if (!v) {
+		kind = credential_source(out, vendor, e);
+		return kind == ERR_NOT_FOUND ? login_source(out, vendor, format, e) : kind;
+	}
+	buf_add_string(out, v->name);
+	if (v->role == VARIABLE_TOKEN || !format || !format->is_in_halves || has_all(vendor))
+		return ERR_OK;
+	buf_add_string(out, " and ");
+	return login_source(out, vendor, format, e);
 }
 
 void key_free(char *key)
@@ -191,4 +272,9 @@ void key_free(char *key)
 	if (key)
 		explicit_bzero(key, strlen(key));
 	free(key);
+}
+
+void cleanup_key(char **key)
+{
+	key_free(*key);
 }

@@ -1,11 +1,14 @@
 /*
  * key.h - the secret that a vendor wants, from the environment, a credential of systemd or a file.
  *
+ * Where none of these has it, the vendor's own login may (login.h).
+ *
  * A key never stands in argv, the mount table, a log, an error's text or the sandbox.
  */
 #pragma once
 
-#include "providers/base/error.h"
+#include "providers/base/buf.h"
+#include "providers/login.h"
 #include "providers/variables.h"
 
 /*
@@ -17,5 +20,19 @@
  */
 enum err key_read(
 	char **out, const char *file, const char *vendor, enum variable_role role, struct error *e);
+/*
+ * As key_read(), and at last the login of the vendor's own program; `format`: NULL, there is none.
+ * ERR_INVALID: the file of the login. On failure there is nothing to release.
+ */
+enum err key_find(struct login *out, const char *file, const char *vendor, enum variable_role role,
+	const struct login_format *format, struct error *e);
+/*
+ * Which of the sources counts where no file is given, for people: "E2B_API_KEY", "the login in
+ * FILE". ERR_NOT_FOUND: none has a key. Otherwise as key_find().
+ */
+enum err key_source(
+	struct buf *out, const char *vendor, const struct login_format *format, struct error *e);
 /* Wipes it first. */
 void key_free(char *key);
+void cleanup_key(char **key);
+#define AUTO_KEY __attribute__((cleanup(cleanup_key)))

@@ -25,6 +25,7 @@
 #include <stdatomic.h>
 
 struct helper_client;
+struct login_format;
 struct provider;
 
 /* ---- What the user asked for ---- */
@@ -199,7 +200,8 @@ struct provider_ops {
 	const char *name;
 	const char *title;     /* for people: "E2B" */
 	const char *key_names; /* environment variables that hold the key, for messages; "" none */
-	unsigned caps;         /* enum provider_caps */
+	const struct login_format *login; /* of the vendor's own program; NULL: it keeps none */
+	unsigned caps;                    /* enum provider_caps */
 	/*
 	 * enum provider_option: what `create` looks at, and what `connect` and what follows it do. What is asked for and is
 	 * in neither is refused before they are called.

@@ -24,6 +24,9 @@ static const struct variable variables[] = {
 		"an older name; DAYTONA_API_URL counts before it" },
 	{ "daytona", "DAYTONA_TARGET", VARIABLE_OTHER, NULL,
 		"the region of new sandboxes without region=" },
+	{ "daytona", "DAYTONA_CONFIG_DIR", VARIABLE_OTHER, NULL,
+		"the directory of the config.json that daytona login writes "
+		"($XDG_CONFIG_HOME/daytona, or ~/.config/daytona)" },
 
 	{ "e2b", "E2B_API_KEY", VARIABLE_KEY, NULL, "the key" },
 	{ "e2b", "E2B_DOMAIN", VARIABLE_OTHER, "e2b.app", "the vendor's domain" },
@@ -48,6 +51,10 @@ static const struct variable variables[] = {
 		"the workspace, where a key is of several" },
 	{ "langsmith", "LANGSMITH_WORKSPACE_ID", VARIABLE_OTHER, NULL,
 		"another name; LANGSMITH_TENANT_ID counts before it" },
+	{ "langsmith", "LANGSMITH_CONFIG_FILE", VARIABLE_OTHER, NULL,
+		"the file that langsmith auth login writes (~/.langsmith/config.json)" },
+	{ "langsmith", "LANGSMITH_PROFILE", VARIABLE_OTHER, NULL,
+		"the profile in it, where it is not the one that is current there" },
 
 	{ "modal", "MODAL_TOKEN_ID", VARIABLE_KEY, NULL, "the token's id" },
 	{ "modal", "MODAL_TOKEN_SECRET", VARIABLE_KEY, NULL, "the token's secret" },
@@ -172,13 +179,20 @@ const char *variable(const char *name)
 	return value ? value : find(name)->otherwise;
 }
 
+const struct variable *variable_chosen(const char *provider, enum variable_role role)
+{
+	const struct variable *v;
+
+	for (size_t i = 0; (v = variable_of(provider, role, i)); i++)
+		if (variable_value(v))
+			return v;
+	return NULL;
+}
+
 const char *variable_first(const char *provider, enum variable_role role)
 {
-	const struct variable *v = variable_of(provider, role, 0);
-	const char *otherwise = v ? v->otherwise : NULL;
+	const struct variable *first = variable_of(provider, role, 0),
+			      *chosen = variable_chosen(provider, role);
 
-	for (size_t i = 1; v; v = variable_of(provider, role, i++))
-		if (variable_value(v))
-			return variable_value(v);
-	return otherwise;
+	return chosen ? variable_value(chosen) : first ? first->otherwise : NULL;
 }

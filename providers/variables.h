@@ -48,5 +48,7 @@ const char *variable_value(const struct variable *v);
 /* `name` stands in the table. NULL: not set; variable(): and nothing counts otherwise. */
 const char *variable_set(const char *name);
 const char *variable(const char *name);
-/* The first of that role which is set, else what counts otherwise. */
+/* The first of that role which is set. NULL: none is. */
+const struct variable *variable_chosen(const char *provider, enum variable_role role);
+/* Its value, else what counts otherwise. */
 const char *variable_first(const char *provider, enum variable_role role);

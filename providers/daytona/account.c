@@ -37,6 +37,7 @@ enum err daytona_account_open(
 		{ .name = "X-Daytona-Organization-ID" },
 	};
 	const struct rest_account_facts facts = { .vendor = "daytona",
+		.login = &daytona_login,
 		.header = "Authorization",
 		.scheme = "Bearer ",
 		.is_token = is_token,

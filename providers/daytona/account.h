@@ -18,3 +18,6 @@ enum err daytona_account_open(
 /* What a refusal of the control plane means: its rest_judge. */
 enum err daytona_judge_control(const struct rest *r, const struct rest_ask *ask, int status,
 	struct json_object *json, const struct http_answer *answer, struct error *e);
+
+/* login.c: the key of who logged in with the vendor's own program. */
+extern const struct login_format daytona_login;

@@ -284,6 +284,7 @@ const struct provider_ops daytona_provider = {
 	.name = "daytona",
 	.title = "Daytona",
 	.key_names = "DAYTONA_API_KEY",
+	.login = &daytona_login,
 	.caps = PROVIDER_COMMANDS_PULSE | PROVIDER_FINDS_NAMES,
 	.create_options = WISH_OPTIONS,
 	.connect_options = OPTION_LIFETIME | OPTION_USER | OPTION_RESUME_NEVER,

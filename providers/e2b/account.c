@@ -13,16 +13,18 @@ void account_close(struct account *a)
 
 static enum err open_plane(struct account *a, const struct provider_config *cfg, struct error *e)
 {
-	struct plane_options options = { .base_url = a->settings.api_url };
-	char *key;
-	enum err kind = key_read(&key, cfg->key_file, "e2b", VARIABLE_KEY, e);
+	AUTO_LOGIN struct login login = { 0 };
+	struct error why = { 0 };
+	enum err kind = key_find(&login, cfg->key_file, "e2b", VARIABLE_KEY, &e2b_login, e);
 
 	if (kind)
 		return kind;
-	options.key = key;
-	kind = plane_new(&a->plane, a->http, &options, e);
-	key_free(key);
-	return kind;
+	kind = login_check_url(&login, e2b_own_url(&a->settings), a->settings.api_url, &why);
+	if (kind)
+		return error_set(e, kind, "e2b: %s", why.text);
+	const struct plane_options options = { .base_url = a->settings.api_url, .key = login.key };
+
+	return plane_new(&a->plane, a->http, &options, e);
 }
 
 enum err account_open(struct account *a, const struct provider_config *cfg, struct error *e)

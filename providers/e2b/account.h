@@ -5,6 +5,7 @@
 
 #include "providers/e2b/control_plane.h"
 #include "providers/e2b/settings.h"
+#include "providers/login.h"
 
 struct account {
 	struct e2b_settings settings;
@@ -17,3 +18,6 @@ struct account {
 /* On failure there is nothing to close. `a` may be all zero for account_close(). */
 enum err account_open(struct account *a, const struct provider_config *cfg, struct error *e);
 void account_close(struct account *a);
+
+/* login.c: the key of who logged in with the vendor's own program. */
+extern const struct login_format e2b_login;

@@ -239,6 +239,7 @@ const struct provider_ops e2b_provider = {
 	.name = "e2b",
 	.title = "E2B",
 	.key_names = "E2B_API_KEY",
+	.login = &e2b_login,
 	.caps = PROVIDER_COMMANDS_PULSE | PROVIDER_LOGIN_SHELL,
 	.create_options = OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_BLOCK_NETWORK |
 		OPTION_ALLOW | OPTION_LIFETIME,

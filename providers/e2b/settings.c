@@ -68,6 +68,16 @@ static bool is_shared(const char *domain)
 	return false;
 }
 
+const char *e2b_own_url(const struct e2b_settings *s)
+{
+	static const char prefix[] = "https://api.";
+
+	return !strncmp(s->api_url, prefix, strlen(prefix)) &&
+			is_shared(s->api_url + strlen(prefix))
+		? s->api_url
+		: "https://api.e2b.app";
+}
+
 /* What was configured is the user's word; another domain is one that an answer names. */
 static enum err check_told(
 	const struct e2b_settings *s, const char *domain, const char *url, struct error *e)

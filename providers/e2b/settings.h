@@ -32,6 +32,9 @@ void e2b_settings_release(struct e2b_settings *s);
 enum err e2b_envd_url(char **out, const struct e2b_settings *s, const char *id, const char *domain,
 	struct error *e);
 
+/* The vendor's own control plane: that of the settings if it is one, else the usual one. */
+const char *e2b_own_url(const struct e2b_settings *s);
+
 /* Where a port of it is reached. `domain` and errors as above. */
 enum err e2b_port_url(struct buf *out, const struct e2b_settings *s, const char *id,
 	const char *domain, unsigned port, struct error *e);

@@ -40,7 +40,7 @@ static enum err follow(struct http_exchange *x, struct error *e)
 	kind = exchange_set_url(x, take(t->outcome.redirect), e);
 	if (kind != ERR_OK)
 		return kind;
-	t->headers = url_same_origin(x->origin, t->url) ? x->headers : x->open_headers;
+	t->headers = http_same_origin(x->origin, t->url) ? x->headers : x->open_headers;
 	exchange_start(x);
 	return ERR_OK;
 }
@@ -53,7 +53,7 @@ bool exchange_may_follow(const struct http_exchange *x)
 		return false;
 	return x->transfer.flags & HTTP_FOLLOW ||
 		(retry_wants_redirect(x->transfer.flags, o->status) &&
-			url_same_origin(x->transfer.url, o->redirect));
+			http_same_origin(x->transfer.url, o->redirect));
 }
 
 static bool may_repeat(const struct http_exchange *x)

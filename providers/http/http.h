@@ -252,5 +252,7 @@ enum err http_check_url(const char *url, struct error *e);
  * of `by`: this machine itself, the link, a private network. Every address that an answer names passes here first.
  */
 enum err http_check_told_url(const char *told, const char *by, struct error *e);
+/* Scheme, host and port are the same. */
+bool http_same_origin(const char *one, const char *other);
 /* Percent-encodes everything but letters, digits and -._~ ; `keep`: characters that also stay ("/"). */
 bool http_escape(struct buf *out, const char *text, const char *keep);

@@ -119,7 +119,7 @@ static void probe_serve(struct http *h, int64_t now_ms)
 /* Whether it was begun after `since_ms`. */
 static bool is_proved(const struct proof *proof, const struct transfer *t, int64_t since_ms)
 {
-	return proof->url && proof->begun_ms > since_ms && url_same_origin(proof->url, t->url);
+	return proof->url && proof->begun_ms > since_ms && http_same_origin(proof->url, t->url);
 }
 
 /* ---- How long nothing may come ---- */
@@ -225,7 +225,7 @@ static bool is_probe(const struct http *h, const struct transfer *t)
 static bool is_of_same_kind(const struct transfer *t, const struct transfer *dead)
 {
 	return lasts(t) && t->received_ms <= dead->silent_since_ms &&
-		url_same_origin(t->url, dead->url);
+		http_same_origin(t->url, dead->url);
 }
 
 /* All on the same connection, and streams to the same place of which nothing came since. */
@@ -240,7 +240,7 @@ static void condemn(struct http *h, struct transfer *dead)
 			continue;
 		if (t->socket == dead->socket || is_of_same_kind(t, dead))
 			t->is_condemned = true;
-		else if (url_same_origin(t->url, dead->url))
+		else if (http_same_origin(t->url, dead->url))
 			socket_probe_often(t->socket);
 	}
 }

@@ -69,7 +69,7 @@ enum err http_check_url(const char *url, struct error *e)
 		p.scheme, p.host);
 }
 
-bool url_same_origin(const char *one, const char *other)
+bool http_same_origin(const char *one, const char *other)
 {
 	AUTO_PARTS struct parts a = { 0 };
 	AUTO_PARTS struct parts b = { 0 };

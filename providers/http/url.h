@@ -8,9 +8,6 @@
 /* Not protected by TLS. */
 bool url_is_plain(const char *url);
 
-/* Scheme, host and port are the same. */
-bool url_same_origin(const char *one, const char *other);
-
 /* "http://HOST:PORT": only to connect there. The caller frees it; NULL: no URL, or no memory. */
 char *url_of_host(const char *url);
 

@@ -1,6 +1,5 @@
 #include "providers/langsmith/account.h"
 
-#include "providers/base/cleanup.h"
 #include "providers/langsmith/verdict.h"
 
 #include <string.h>
@@ -34,11 +33,11 @@ static const char *workspace(void)
 enum err langsmith_account_open(
 	struct rest_account *out, const struct provider_config *cfg, struct error *e)
 {
-	AUTO_FREE char *root = root_of(variable_first("langsmith", VARIABLE_URL));
 	const struct http_header tenant = { .name = "X-Tenant-Id", .value = workspace() };
 	const struct rest_account_facts facts = {
 		.vendor = "langsmith",
-		.url = root,
+		.root = root_of,
+		.login = &langsmith_login,
 		.header = "X-Api-Key",
 		.scheme = "",
 		.below = "/api/v2/sandboxes",
@@ -48,7 +47,5 @@ enum err langsmith_account_open(
 		.frame = &langsmith_frame,
 	};
 
-	if (!root)
-		return error_set(e, ERR_NO_MEMORY, "langsmith");
 	return rest_account_open(out, &facts, cfg, e);
 }

@@ -9,3 +9,6 @@
 /* ERR_AUTH: no key. ERR_INVALID: the endpoint. On failure there is nothing to close. */
 enum err langsmith_account_open(
 	struct rest_account *out, const struct provider_config *cfg, struct error *e);
+
+/* login.c: the key of who logged in with the vendor's own program. */
+extern const struct login_format langsmith_login;

@@ -188,6 +188,7 @@ const struct provider_ops langsmith_provider = {
 	.name = "langsmith",
 	.title = "LangSmith",
 	.key_names = "LANGSMITH_API_KEY, LANGCHAIN_API_KEY",
+	.login = &langsmith_login,
 	.caps = PROVIDER_COMMANDS_PULSE | PROVIDER_FINDS_NAMES,
 	.create_options = OPTION_TEMPLATE | OPTION_IMAGE | OPTION_ENV | OPTION_LABELS |
 		OPTION_NAME | OPTION_CPUS | OPTION_MEMORY | OPTION_DISK | OPTION_IDLE |

@@ -206,6 +206,7 @@ const struct provider_ops modal_provider = {
 	.name = "modal",
 	.title = "Modal",
 	.key_names = "MODAL_TOKEN_ID, MODAL_TOKEN_SECRET",
+	.login = &modal_login,
 	.caps = PROVIDER_KEEPS_HELPER | PROVIDER_COMMANDS_PULSE | PROVIDER_FINDS_NAMES,
 	.create_options = OPTION_TEMPLATE | OPTION_IMAGE | OPTION_ENV | OPTION_LABELS |
 		OPTION_NAME | OPTION_CPUS | OPTION_MEMORY | OPTION_GPU | OPTION_REGION |

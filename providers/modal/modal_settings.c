@@ -1,35 +1,36 @@
 #include "providers/modal/modal_settings.h"
 
 #include "providers/base/cleanup.h"
-#include "providers/home.h"
 #include "providers/key.h"
 #include "providers/modal/toml.h"
 
 #include <ctype.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#define FILE_MAX ((size_t)256 * 1024)
-#define PREFIX   "MODAL_"
+#define PREFIX "MODAL_"
+/* Which profile is active where none says so. */
+#define USUAL "default"
 
 /* ---- The profile ---- */
 
-#define PLACE(member) offsetof(struct modal_settings, member)
+#define PLACE(member)  offsetof(struct modal_settings, member), false
+#define SECRET(member) offsetof(struct modal_settings, member), true
 
 /* In a profile each has its name in small letters, without the prefix. */
 static const struct {
 	const char *variable;
 	size_t place;
+	bool is_secret;
 } rows[] = {
 	{ "MODAL_SERVER_URL", PLACE(server_url) },
 	{ "MODAL_TOKEN_ID", PLACE(token_id) },
-	{ "MODAL_TOKEN_SECRET", PLACE(token_secret) },
-	{ "MODAL_OAUTH_REFRESH_TOKEN", PLACE(refresh_token) },
+	{ "MODAL_TOKEN_SECRET", SECRET(token_secret) },
+	{ "MODAL_OAUTH_REFRESH_TOKEN", SECRET(refresh_token) },
 	{ "MODAL_OAUTH_CLIENT_ID", PLACE(client_id) },
-	{ "MODAL_OAUTH_CLIENT_SECRET", PLACE(client_secret) },
+	{ "MODAL_OAUTH_CLIENT_SECRET", SECRET(client_secret) },
 	{ "MODAL_OAUTH_JWT_KEY", PLACE(signing_key) },
 	{ "MODAL_ENVIRONMENT", PLACE(environment) },
 	{ "MODAL_IMAGE_BUILDER_VERSION", PLACE(builder_version) },
@@ -48,12 +49,15 @@ struct profile {
 	const char *wanted; /* MODAL_PROFILE; NULL: the first that is active */
 	char *name;         /* owned; NULL: none */
 	struct modal_settings *settings;
-	bool has_failed; /* no memory */
+	struct login file; /* owned; where it is, and the URL in it */
+	bool gives_secret; /* and no variable another */
+	bool has_failed;   /* no memory */
 };
 
 static void profile_release(struct profile *p)
 {
 	free(p->name);
+	login_release(&p->file);
 }
 #define AUTO_PROFILE __attribute__((cleanup(profile_release)))
 
@@ -89,18 +93,6 @@ static void take_value(void *context, const char *table, const char *key, const 
 			keep(p, place_of(p->settings, i), value);
 }
 
-/* Its length; negative: it cannot be read, which is as if it were empty. */
-static ssize_t read_file(const char *path, char text[FILE_MAX])
-{
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	size_t len = 0;
-	ssize_t got = 1;
-
-	while (fd >= 0 && len < FILE_MAX && (got = read(fd, text + len, FILE_MAX - len)) > 0)
-		len += (size_t)got;
-	return fd < 0 || got < 0 ? -1 : (ssize_t)len;
-}
-
 static enum err parse_file(struct profile *p, const char *text, size_t len, struct error *e)
 {
 	enum err kind = ERR_OK;
@@ -109,32 +101,70 @@ static enum err parse_file(struct profile *p, const char *text, size_t len, stru
 		keep(p, &p->name, p->wanted);
 	else
 		kind = toml_read(text, len, find_active, p, e);
+	if (!kind && !p->name)
+		keep(p, &p->name, USUAL);
 	if (!kind && p->name)
 		kind = toml_read(text, len, take_value, p, e);
+	if (p->settings->server_url)
+		keep(p, &p->file.url, p->settings->server_url);
 	return kind;
+}
+
+static char *find_path(void)
+{
+	const char *given = variable("MODAL_CONFIG_PATH");
+
+	return given ? strdup(given) : login_home_path(".modal.toml");
+}
+
+static enum err read_text(struct profile *p, char *text, struct error *e)
+{
+	struct error why = { 0 };
+	size_t len;
+	enum err kind = login_text(p->file.path, text, &len, &why);
+
+	if (kind)
+		return kind == ERR_NOT_FOUND ? ERR_OK : error_set(e, kind, "modal: %s", why.text);
+	kind = parse_file(p, text, len, &why);
+	return kind ? error_set(e, kind, "modal: %s: %s", p->file.path, why.text) : ERR_OK;
 }
 
 static enum err read_profile(struct profile *p, struct error *e)
 {
-	const char *given = variable("MODAL_CONFIG_PATH");
-	AUTO_FREE char *path = NULL, *home = home_dir(), *text = malloc(FILE_MAX);
-	struct error why = { 0 };
-	ssize_t len;
+	AUTO_FREE char *text = malloc(LOGIN_FILE_MAX);
+	enum err kind;
 
-	if (asprintf(&path, "%s%s",
-		    given          ? given
-			    : home ? home
-				   : "",
-		    given ? "" : "/.modal.toml") < 0)
-		path = NULL;
-	if (!path || !text)
+	p->file.path = find_path();
+	if (!p->file.path)
+		return ERR_OK;
+	if (!text)
 		return error_set(e, ERR_NO_MEMORY, "modal");
-	len = read_file(path, text);
-	if (len > 0 && parse_file(p, text, (size_t)len, &why))
-		return error_set(e, ERR_INVALID, "modal: %s: %s", path, why.text);
-	explicit_bzero(text, FILE_MAX);
-	return ERR_OK;
+	kind = read_text(p, text, e);
+	explicit_bzero(text, LOGIN_FILE_MAX);
+	return kind;
 }
+
+/* The half of a token that is secret stands for both. */
+static enum err read_login(struct login *out, const char *text, size_t len, struct error *e)
+{
+	struct modal_settings s = { 0 };
+	AUTO_PROFILE struct profile p = { .wanted = variable("MODAL_PROFILE"), .settings = &s };
+	enum err kind = parse_file(&p, text, len, e);
+
+	if (!kind && p.has_failed)
+		kind = error_set(e, ERR_NO_MEMORY, "modal");
+	out->key = s.token_secret ? take(s.token_secret) : take(s.refresh_token);
+	out->url = take(s.server_url);
+	modal_settings_release(&s);
+	return kind;
+}
+
+const struct login_format modal_login = {
+	.path = find_path,
+	.read = read_login,
+	.command = "modal token new",
+	.is_in_halves = true,
+};
 
 /* ---- The settings ---- */
 
@@ -146,6 +176,7 @@ static void take_variables(struct profile *p)
 		const char *value =
 			*place ? variable_set(rows[i].variable) : variable(rows[i].variable);
 
+		p->gives_secret |= rows[i].is_secret && *place && !value;
 		if (value || !*place)
 			keep(p, place, value ? value : "");
 	}
@@ -190,9 +221,9 @@ static enum err check_token(const struct modal_settings *s, struct error *e)
 					    : NULL;
 
 	return lacking ? error_set(e, ERR_AUTH,
-				 "modal: %s is not set, and no profile of ~/.modal.toml has it; -o "
-				 "key_file= names "
-				 "a file with TOKEN_ID:TOKEN_SECRET",
+				 "modal: %s is not set, and no profile of ~/.modal.toml that is "
+				 "active or default has it; -o key_file= names a file with "
+				 "TOKEN_ID:TOKEN_SECRET",
 				 lacking)
 		       : ERR_OK;
 }
@@ -240,6 +271,18 @@ static enum err settle(struct modal_settings *s, const char *key_file, struct er
 	return settle_credentials(s, key_file, e);
 }
 
+/* The secret of a profile goes to the profile's server, or to the vendor's. */
+static enum err check_server(
+	const struct profile *p, const struct modal_settings *s, struct error *e)
+{
+	const char *own = variable_of("modal", VARIABLE_URL, 0)->otherwise;
+	struct error why = { 0 };
+	enum err kind =
+		p->gives_secret ? login_check_url(&p->file, own, s->server_url, &why) : ERR_OK;
+
+	return kind ? error_set(e, kind, "modal: %s", why.text) : ERR_OK;
+}
+
 enum err modal_settings_read(struct modal_settings *out, const char *key_file, struct error *e)
 {
 	AUTO_PROFILE struct profile profile = { .wanted = variable("MODAL_PROFILE"),
@@ -253,6 +296,8 @@ enum err modal_settings_read(struct modal_settings *out, const char *key_file, s
 		kind = profile.has_failed ? error_set(e, ERR_NO_MEMORY, "modal")
 					  : settle(out, key_file, e);
 	}
+	if (!kind && !key_file)
+		kind = check_server(&profile, out, e);
 	if (kind)
 		modal_settings_release(out);
 	return kind;

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "providers/base/error.h"
+#include "providers/login.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,9 +30,12 @@ struct modal_settings {
 /*
  * `key_file`: a file of mode 0600 whose line is "TOKEN_ID:TOKEN_SECRET", or the secret alone; what it does not say, and all
  * where it is NULL, comes from the environment, then the profile. ERR_AUTH:
- * no token, or half of one, or part of what OAuth needs; ERR_INVALID: the configuration file, or a token and OAuth;
+ * no token, or half of one, or part of what OAuth needs, or the
+ * profile's secret and another server than the profile's; ERR_INVALID: the configuration file, or a token and OAuth;
  * ERR_UNSUPPORTED: OAuth with a key to sign with. On failure there is nothing to release.
  */
 enum err modal_settings_read(struct modal_settings *out, const char *key_file, struct error *e);
+/* Of the same file. */
+extern const struct login_format modal_login;
 /* Wipes what is secret first. */
 void modal_settings_release(struct modal_settings *s);

@@ -3,49 +3,92 @@
 #include "providers/base/cleanup.h"
 #include "providers/key.h"
 
+#include <strings.h>
 #include <stdio.h>
 
-/* `value`: of the header that carries the key; NULL: there is none. */
-static enum err init_rest(struct rest_account *a, const struct rest_account_facts *facts,
-	const char *value, struct error *e)
+/* What a user sets counts before what a login says. */
+static const char *choose_url(const struct rest_account_facts *facts, const struct login *login)
 {
-	AUTO_FREE char *base = rest_without_slashes(
-		facts->url ? facts->url : variable_first(facts->vendor, VARIABLE_URL));
-	AUTO_FREE struct http_header *headers = calloc(facts->more_count + 1, sizeof *headers);
-	AUTO_FREE char *url = NULL;
+	const char *own = facts->url ? facts->url : variable_first(facts->vendor, VARIABLE_URL);
+
+	return login->url && !variable_chosen(facts->vendor, VARIABLE_URL) ? login->url : own;
+}
+
+static enum err check_login(const struct rest_account_facts *facts, const struct login *login,
+	const char *url, struct error *e)
+{
+	const struct variable *v = variable_of(facts->vendor, VARIABLE_URL, 0);
+	struct error why = { 0 };
+	enum err kind = v ? login_check_url(login, v->otherwise, url, &why) : ERR_OK;
+
+	return kind ? error_set(e, kind, "%s: %s", facts->vendor, why.text) : ERR_OK;
+}
+
+static bool has_header(const struct rest_account_facts *facts, const char *name)
+{
+	for (size_t i = 0; i < facts->more_count; i++)
+		if (!strcasecmp(facts->more[i].name, name))
+			return true;
+	return false;
+}
+
+/* `value`: of the header that carries the key; NULL: there is none. */
+static size_t put_headers(struct http_header *headers, const struct rest_account_facts *facts,
+	const struct login *login, const char *value)
+{
 	size_t count = 0;
+
+	if (value)
+		headers[count++] = (struct http_header){ .name = login->is_token ? "Authorization"
+										 : facts->header,
+			.value = value,
+			.is_secret = true };
+	/* A variable counts before a login. */
+	if (login->tenant && !has_header(facts, facts->login->tenant_header))
+		headers[count++] = (struct http_header){ .name = facts->login->tenant_header,
+			.value = login->tenant };
+	for (size_t i = 0; i < facts->more_count; i++)
+		headers[count++] = facts->more[i];
+	return count;
+}
+
+static enum err init_rest(struct rest_account *a, const struct rest_account_facts *facts,
+	const struct login *login, const char *value, struct error *e)
+{
+	const char *chosen = choose_url(facts, login);
+	AUTO_FREE char *base = facts->root ? facts->root(chosen) : rest_without_slashes(chosen);
+	AUTO_FREE struct http_header *headers = calloc(facts->more_count + 2, sizeof *headers);
+	AUTO_FREE char *url = NULL;
+	enum err kind;
 
 	if (!headers || !base ||
 		asprintf(&url, "%s%s", base, facts->below ? facts->below : "") < 0) {
 		url = NULL;
 		return error_set(e, ERR_NO_MEMORY, "%s", facts->vendor);
 	}
-	if (value)
-		headers[count++] = (struct http_header){
-			.name = facts->header, .value = value, .is_secret = true
-		};
-	for (size_t i = 0; i < facts->more_count; i++)
-		headers[count++] = facts->more[i];
-	enum err kind =
-		rest_init(&a->rest, a->http, facts->vendor, url, headers, count, facts->judge, e);
-
+	kind = check_login(facts, login, url, e);
+	if (kind)
+		return kind;
+	kind = rest_init(&a->rest, a->http, facts->vendor, url, headers,
+		put_headers(headers, facts, login, value), facts->judge, e);
 	a->rest.frame = facts->frame;
 	return kind;
 }
 
 static enum err open_with_key(struct rest_account *a, const struct rest_account_facts *facts,
-	const char *key, struct error *e)
+	const struct login *login, struct error *e)
 {
-	char *value = NULL;
+	const char *scheme = login->is_token ? "Bearer " : facts->scheme;
+	AUTO_KEY char *value = NULL;
 	enum err kind = http_new(&a->http, "sandboxfs/" SANDBOXFS_VERSION, e);
 
 	if (kind)
 		return kind;
-	if (key && asprintf(&value, "%s%s", facts->scheme, key) < 0)
+	if (login->key && asprintf(&value, "%s%s", scheme, login->key) < 0) {
+		value = NULL;
 		return error_set(e, ERR_NO_MEMORY, "%s", facts->vendor);
-	kind = init_rest(a, facts, value, e);
-	key_free(value);
-	return kind;
+	}
+	return init_rest(a, facts, login, value, e);
 }
 
 enum err rest_account_open(struct rest_account *out, const struct rest_account_facts *facts,
@@ -54,13 +97,14 @@ enum err rest_account_open(struct rest_account *out, const struct rest_account_f
 	enum variable_role role = facts->is_token ? VARIABLE_TOKEN : VARIABLE_KEY;
 	bool has_key = cfg->key_file || !facts->may_lack_key || variable_first(facts->vendor, role);
 	struct rest_account a = { 0 };
-	char *key = NULL;
-	enum err kind = has_key ? key_read(&key, cfg->key_file, facts->vendor, role, e) : ERR_OK;
+	AUTO_LOGIN struct login login = { 0 };
+	enum err kind = has_key
+		? key_find(&login, cfg->key_file, facts->vendor, role, facts->login, e)
+		: ERR_OK;
 
 	if (kind)
 		return kind;
-	kind = open_with_key(&a, facts, key, e);
-	key_free(key);
+	kind = open_with_key(&a, facts, &login, e);
 	if (kind)
 		rest_account_close(&a);
 	else

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "providers/login.h"
 #include "providers/provider.h"
 #include "providers/rest/rest.h"
 #include "providers/variables.h"
@@ -15,12 +16,14 @@
 struct rest_account_facts {
 	const char *vendor;
 	const char *url;    /* NULL: that of VARIABLE_URL */
+	char *(*root)(const char *url); /* the part of it that counts, to be freed; NULL: all but slashes */
 	const char *below;  /* what stands behind the URL: "/v2/sandboxes"; NULL: nothing */
 	const char *header; /* that carries the key: "Authorization" */
 	const char *scheme; /* what stands before the key there: "Bearer ", or "" */
 	bool is_token;      /* VARIABLE_TOKEN has the key */
 	bool may_lack_key;  /* where there is none the header is not sent */
-	const struct http_header *more; /* headers that are sent as well */
+	const struct login_format *login; /* NULL: the vendor's own program keeps none */
+	const struct http_header *more;   /* headers that are sent as well */
 	size_t more_count;
 	rest_judge judge;
 	const struct vendor_frame *frame; /* of the vendor's own answers */
@@ -32,8 +35,9 @@ struct rest_account {
 };
 
 /*
- * The key: cfg->key_file, else the vendor's variables. ERR_AUTH: there is none. ERR_INVALID: the
- * URL. On failure there is nothing to close.
+ * The key: cfg->key_file, else the vendor's variables, else the login, which says where it is as
+ * well. ERR_AUTH: there is none, or it is a login's and the URL another server's. ERR_INVALID: the
+ * URL, or the login's file. On failure there is nothing to close.
  */
 enum err rest_account_open(struct rest_account *out, const struct rest_account_facts *facts,
 	const struct provider_config *cfg, struct error *e);

@@ -1,4 +1,5 @@
 /* Where Daytona is and who asks, from the environment. */
+#include "providers/base/cleanup.h"
 #include "providers/daytona/account.h"
 #include "tests/support/scratch.h"
 
@@ -12,11 +13,12 @@
 static void set_up(void)
 {
 	static const char *const names[] = { "DAYTONA_API_URL", "DAYTONA_SERVER_URL",
-		"DAYTONA_API_KEY", "DAYTONA_JWT_TOKEN", "DAYTONA_ORGANIZATION_ID",
-		"DAYTONA_TARGET" };
+		"DAYTONA_API_KEY", "DAYTONA_JWT_TOKEN", "DAYTONA_ORGANIZATION_ID", "DAYTONA_TARGET",
+		"CREDENTIALS_DIRECTORY" };
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		unsetenv(names[i]);
+	setenv("DAYTONA_CONFIG_DIR", "/nowhere", 1);
 }
 
 TestSuite(account, .init = set_up, .timeout = 300);
@@ -107,4 +109,82 @@ Test(account, plain_http_goes_to_this_machine_alone)
 	setenv("DAYTONA_API_KEY", "dtn_1", 1);
 	setenv("DAYTONA_API_URL", "http://app.example/api", 1);
 	expect_failure(ERR_INVALID, "http");
+}
+
+/* ---- The login of the vendor's own program ---- */
+
+static struct scratch logged_in;
+
+static void log_in(const char *profiles)
+{
+	AUTO_FREE char *text = NULL;
+
+	scratch_make(&logged_in);
+	cr_assert(asprintf(&text, "{\"activeProfile\": \"b\", \"profiles\": [%s]}", profiles) > 0);
+	scratch_write_text(&logged_in, "config.json", text);
+	setenv("DAYTONA_CONFIG_DIR", logged_in.path, 1);
+}
+
+#define OTHER_PROFILE                                                                              \
+	"{\"id\": \"a\", \"api\": {\"url\": \"https://a.example\", \"key\": \"dtn_a\"}}, "
+
+Test(account, a_login_has_the_active_profiles_key_and_server)
+{
+	log_in(OTHER_PROFILE "{\"id\": \"b\", \"activeOrganizationId\": \"org\", \"api\": "
+			     "{\"url\": \"https://b.example/api\", \"key\": \"dtn_b\"}}");
+	expect("https://b.example/api", "Bearer dtn_b", NULL);
+	setenv("DAYTONA_API_URL", "https://b.example/api/", 1);
+	expect("https://b.example/api", "Bearer dtn_b", NULL);
+	setenv("DAYTONA_API_URL", "https://other.example/api", 1);
+	expect_failure(ERR_AUTH, "https://other.example/api");
+	setenv("DAYTONA_API_KEY", "dtn_1", 1);
+	expect("https://other.example/api", "Bearer dtn_1", NULL);
+	scratch_remove(&logged_in);
+}
+
+Test(account, a_login_without_a_server_is_for_the_vendors_cloud)
+{
+	log_in(OTHER_PROFILE "{\"id\": \"b\", \"api\": {\"key\": \"dtn_b\"}}");
+	expect("https://app.daytona.io/api", "Bearer dtn_b", NULL);
+	scratch_remove(&logged_in);
+}
+
+Test(account, a_login_may_have_a_token_of_an_organization)
+{
+	log_in("{\"id\": \"b\", \"activeOrganizationId\": \"org\", \"api\": {\"url\": "
+	       "\"https://b.example/api\", \"key\": null, \"token\": {\"accessToken\": \"jwt\", "
+	       "\"expiresAt\": \"2999-01-01T00:00:00Z\"}}}");
+	expect("https://b.example/api", "Bearer jwt", "org");
+	scratch_remove(&logged_in);
+	log_in("{\"id\": \"b\", \"api\": {\"token\": {\"accessToken\": \"jwt\", "
+	       "\"expiresAt\": \"2020-01-01T00:00:00Z\"}}}");
+	expect_failure(ERR_AUTH, "log in again: daytona login");
+	scratch_remove(&logged_in);
+}
+
+Test(account, a_login_that_is_broken_is_named)
+{
+	log_in("nothing");
+	expect_failure(ERR_INVALID, "config.json: it is no JSON object");
+	scratch_remove(&logged_in);
+}
+
+Test(account, a_login_of_no_active_profile_is_none)
+{
+	log_in("{\"id\": \"a\", \"api\": {\"key\": \"dtn_a\"}}");
+	expect_failure(ERR_AUTH, "log in with daytona login");
+	scratch_remove(&logged_in);
+}
+
+Test(account, a_login_is_below_the_users_configuration)
+{
+	scratch_make(&logged_in);
+	scratch_mkdir(&logged_in, "daytona", 0700);
+	scratch_write_text(&logged_in, "daytona/config.json",
+		"{\"activeProfile\": \"b\", \"profiles\": [{\"id\": \"b\", \"api\": {\"key\": "
+		"\"dtn_b\"}}]}");
+	unsetenv("DAYTONA_CONFIG_DIR");
+	setenv("XDG_CONFIG_HOME", logged_in.path, 1);
+	expect("https://app.daytona.io/api", "Bearer dtn_b", NULL);
+	scratch_remove(&logged_in);
 }

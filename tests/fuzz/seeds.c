@@ -568,6 +568,20 @@ static const struct {
 	{ "fuzz_toml", "profiles",
 		"[work]\ntoken_id = \"ak-1\"  # of mine\ntoken_secret = 'as-2'\nactive = true\n\n"
 		"[\"other one\"]\ntoken_id = \"a\\t\\n\"\nport = 12\n" },
+	{ "fuzz_login", "project",
+		"\004{\"version\":2,\"teamApiKey\":\"e2b_1\",\"projectApiKey\":\"e2b_2\"}" },
+	{ "fuzz_login", "active",
+		"\001{\"activeProfile\":\"a\",\"profiles\":[{\"id\":\"a\",\"activeOrganizationId\":"
+		"\"o\",\"api\":{\"url\":\"https://"
+		"a\",\"key\":null,\"token\":{\"accessToken\":\"t\","
+		"\"expiresAt\":\"2999-01-01T00:00:00Z\"}}}]}" },
+	{ "fuzz_login", "current",
+		"\002{\"current_profile\":\"a\",\"profiles\":{\"a\":{\"api_url\":\"https://a\","
+		"\"workspace_id\":\"w\",\"api_key\":\"k\",\"oauth\":{\"access_token\":\"t\","
+		"\"expires_at\":\"2020-01-01T00:00:00Z\"}},\"default\":{\"api_key_env\":\"K\"}}}" },
+	{ "fuzz_login", "default",
+		"\003[default]\ntoken_id = \"ak-1\"\ntoken_secret = \"as-2\"\nserver_url = "
+		"\"https://m\"\n" },
 	{ "fuzz_json", "marks", "\003login\nmarkabcmarkerr" },
 };
 

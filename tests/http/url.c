@@ -134,11 +134,11 @@ Test(http_url, a_log_holds_no_query_and_no_fragment)
 
 Test(http_url, an_origin_is_scheme_host_and_port)
 {
-	cr_expect(url_same_origin("https://a.b/x", "https://A.b:443/y?z"));
-	cr_expect(not(url_same_origin("https://a.b/x", "https://a.b:444/x")));
-	cr_expect(not(url_same_origin("https://a.b/x", "https://a.c/x")));
-	cr_expect(not(url_same_origin("https://127.0.0.1/x", "http://127.0.0.1:443/x")));
-	cr_expect(not(url_same_origin("https://a.b/x", "nonsense://")));
+	cr_expect(http_same_origin("https://a.b/x", "https://A.b:443/y?z"));
+	cr_expect(not(http_same_origin("https://a.b/x", "https://a.b:444/x")));
+	cr_expect(not(http_same_origin("https://a.b/x", "https://a.c/x")));
+	cr_expect(not(http_same_origin("https://127.0.0.1/x", "http://127.0.0.1:443/x")));
+	cr_expect(not(http_same_origin("https://a.b/x", "nonsense://")));
 }
 
 Test(http_url, everything_unusual_is_escaped)

@@ -1,5 +1,8 @@
 /* The environment, as the vendor's SDK reads it. */
 #include "tests/langsmith/fixture.h"
+#include "tests/support/scratch.h"
+
+#include <stdio.h>
 
 static struct rest_account account;
 
@@ -7,10 +10,11 @@ static void start(void)
 {
 	static const char *const names[] = { "LANGSMITH_ENDPOINT", "LANGCHAIN_ENDPOINT",
 		"LANGSMITH_API_KEY", "LANGCHAIN_API_KEY", "LANGSMITH_TENANT_ID",
-		"LANGSMITH_WORKSPACE_ID" };
+		"LANGSMITH_WORKSPACE_ID", "LANGSMITH_PROFILE", "CREDENTIALS_DIRECTORY" };
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		unsetenv(names[i]);
+	setenv("LANGSMITH_CONFIG_FILE", "/nowhere", 1);
 }
 
 static void stop(void)
@@ -116,4 +120,77 @@ Test(langsmith_settings, no_key_names_the_variables)
 {
 	cr_expect(eq(int, open_account(), ERR_AUTH));
 	cr_expect(strstr(e.text, "LANGSMITH_API_KEY or LANGCHAIN_API_KEY") != NULL, "%s", e.text);
+}
+
+/* ---- The login of the vendor's own program ---- */
+
+static struct scratch logged_in;
+
+static void log_in(const char *text)
+{
+	char path[128];
+
+	scratch_make(&logged_in);
+	scratch_write_text(&logged_in, "config.json", text);
+	snprintf(path, sizeof path, "%s/config.json", logged_in.path);
+	setenv("LANGSMITH_CONFIG_FILE", path, 1);
+}
+
+static const char *header(const char *name)
+{
+	for (size_t i = 0; i < account.rest.headers_count; i++)
+		if (!strcmp(account.rest.headers[i].name, name))
+			return account.rest.headers[i].value;
+	return "";
+}
+
+#define TWO_PROFILES                                                                               \
+	"\"default\": {\"api_key\": \"" KEY "\"}, \"work\": {\"api_url\": "                        \
+	"\"https://work.example\", \"workspace_id\": \"ws\", \"api_key\": \"unused\", \"oauth\": " \
+	"{\"access_token\": \"token\", \"expires_at\": \"2999-01-01T00:00:00Z\"}}"
+
+Test(langsmith_settings, a_login_has_the_default_profiles_key)
+{
+	log_in("{\"profiles\": {" TWO_PROFILES "}}");
+	cr_assert(eq(int, open_account(), ERR_OK), "%s", e.text);
+	cr_expect(eq(str, account.rest.base_url, "https://api.smith.langchain.com/v2/sandboxes"));
+	cr_expect(eq(str, (char *)header("X-Api-Key"), KEY));
+	cr_expect(eq(str, (char *)header("X-Tenant-Id"), ""));
+	scratch_remove(&logged_in);
+}
+
+static void expect_work(void)
+{
+	cr_assert(eq(int, open_account(), ERR_OK), "%s", e.text);
+	cr_expect(eq(str, account.rest.base_url, "https://work.example/v2/sandboxes"));
+	cr_expect(eq(str, (char *)header("Authorization"), "Bearer token"));
+	cr_expect(eq(str, (char *)header("X-Tenant-Id"), "ws"));
+	cr_expect(eq(str, (char *)header("X-Api-Key"), ""));
+}
+
+Test(langsmith_settings, a_logins_token_goes_to_its_own_server_with_its_workspace)
+{
+	log_in("{\"current_profile\": \"work\", \"profiles\": {" TWO_PROFILES "}}");
+	expect_work();
+	rest_account_close(&account);
+	setenv("LANGSMITH_ENDPOINT", "https://other.example", 1);
+	cr_expect(eq(int, open_account(), ERR_AUTH));
+	cr_expect(strstr(e.text, "https://other.example") != NULL, "%s", e.text);
+	scratch_remove(&logged_in);
+}
+
+Test(langsmith_settings, a_logins_profile_can_be_named)
+{
+	log_in("{\"profiles\": {" TWO_PROFILES "}}");
+	setenv("LANGSMITH_PROFILE", "work", 1);
+	expect_work();
+	scratch_remove(&logged_in);
+}
+
+Test(langsmith_settings, a_login_whose_key_is_elsewhere_says_so)
+{
+	log_in("{\"profiles\": {\"default\": {\"api_key_env\": \"MY_KEY\"}}}");
+	cr_expect(eq(int, open_account(), ERR_INVALID));
+	cr_expect(strstr(e.text, "api_key_env") != NULL, "%s", e.text);
+	scratch_remove(&logged_in);
 }

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static struct scratch scratch;
 
@@ -225,4 +226,39 @@ Test(modal_settings, a_file_that_makes_no_sense_is_named)
 
 	cr_expect(eq(int, modal_settings_read(&s, NULL, &e), ERR_INVALID));
 	cr_expect(ne(ptr, strstr(e.text, path), NULL), "%s", e.text);
+}
+
+/* ---- Whose server the profile's secret goes to ---- */
+
+Test(modal_settings, the_default_profile_is_taken_where_none_is_active)
+{
+	struct modal_settings s;
+
+	free(write_file(".modal.toml",
+		"[other]\ntoken_id = \"ak-o\"\ntoken_secret = \"as-o\"\n"
+		"[default]\ntoken_id = \"ak-d\"\ntoken_secret = \"as-d\"\n"));
+	read_settings(&s, NULL);
+	cr_expect(eq(str, s.token_id, "ak-d"));
+	modal_settings_release(&s);
+}
+
+Test(modal_settings, a_profiles_secret_goes_to_the_profiles_server_alone)
+{
+	struct modal_settings s;
+
+	write_profiles();
+	setenv("MODAL_SERVER_URL", "https://other.example", 1);
+	expect_refused(ERR_AUTH, "https://other.example");
+	setenv("MODAL_TOKEN_SECRET", "as-1", 1);
+	read_settings(&s, NULL);
+	cr_expect(eq(str, s.server_url, "https://other.example"));
+	modal_settings_release(&s);
+}
+
+Test(modal_settings, a_file_that_others_may_write_is_refused)
+{
+	AUTO_FREE char *path = write_file(".modal.toml", two_profiles);
+
+	cr_assert(eq(int, chmod(path, 0666), 0));
+	expect_refused(ERR_INVALID, "chmod go-w");
 }

@@ -27,7 +27,7 @@ ctl doctor >out
 is "with all that is needed nothing fails" $? 0
 is "fuse" "$(line fuse)" "ok fuse /dev/fuse can be opened"
 ok "the kernel is told" grep -q "$(uname -r)" out
-is "a provider whose key it takes answers" "$(line e2b)" "ok e2b answers, and takes the key"
+is "a provider whose key it takes answers" "$(line e2b)" "ok e2b answers, and takes the key: E2B_API_KEY"
 is "one without a key is not used" "$(line runloop)" "unused runloop no key; to use it set RUNLOOP_API_KEY"
 is "namespaces" "$(line namespaces)" "ok namespaces can be made"
 like "sandboxes of this processor can be mounted" "$(line helper)" "^ok helper .*: .*$(uname -m).*; others are for exec, push and pull"
@@ -41,6 +41,25 @@ print([(c["check"], c["result"]) for c in json.load(sys.stdin) if c["check"] in 
 (export E2B_API_KEY=e2b_0000000000000000000000000000000000000000 && ctl doctor >out)
 is "a key that is refused fails it" $? 1
 ok "and the line says so" sh -c 'echo "$1" | grep -q "^fail e2b .*key"' - "$(line e2b)"
+
+mkdir -p "$HOME/.e2b"
+(umask 077 && echo "{\"version\": 2, \"projectApiKey\": \"$VENDOR_KEY\"}" >"$HOME/.e2b/config.json")
+(unset E2B_API_KEY && ctl doctor >out)
+is "the key of a login is sent to no other server" "$?" 1
+like "and the line says so" "$(line e2b)" "^fail e2b e2b: the login in $HOME/.e2b/config.json is for https://api.e2b.app .* for http://127.0.0.1:"
+fails "the key of a login is not shown" grep -qF "$VENDOR_KEY" out
+(umask 077 && mkdir -p "$XDG_CONFIG_HOME/daytona" && cat >"$XDG_CONFIG_HOME/daytona/config.json" <<END
+{"activeProfile": "a", "profiles": [{"id": "a", "api": {"url": "http://127.0.0.1:9", "key": "dtn_1"}}]}
+END
+)
+ctl doctor >out
+like "a login is asked at its own server" "$(line daytona)" "^fail daytona .*127.0.0.1"
+echo nonsense >"$XDG_CONFIG_HOME/daytona/config.json"
+ctl doctor >out
+is "a login's file that is broken is named" "$(line daytona)" \
+	"fail daytona daytona: $XDG_CONFIG_HOME/daytona/config.json: it is no JSON object"
+says "by a list as well" 1 "sandboxctl: daytona: $XDG_CONFIG_HOME/daytona/config.json: it is no JSON object" ctl list daytona
+rm -r "$HOME/.e2b" "$XDG_CONFIG_HOME/daytona"
 
 (export E2B_API_URL=http://127.0.0.1:9 && ctl doctor >out)
 is "a provider that cannot be reached fails it" $? 1

@@ -1,3 +1,4 @@
+#include "providers/base/cleanup.h"
 #include "providers/variables.h"
 #include "tools/apart.h"
 #include "tools/ctl/checks.h"
@@ -58,20 +59,40 @@ static bool is_absent(const struct probe *p)
 	return p->kind == ERR_UNREACHABLE && p->ops->caps & PROVIDER_SINGLE && !is_set_up(p->ops);
 }
 
+/* "": it has none. */
+static void tell_source(const struct probe *p, char *out, size_t room)
+{
+	AUTO_BUF struct buf source = BUF_INIT(KEY_SOURCE_MAX);
+
+	*out = '\0';
+	if (!provider_key_source(p->ops, &source, NULL))
+		snprintf(out, room, "%s", buf_text(&source));
+}
+
+static void tell_good(const struct probe *p, const char *source, struct finding *out)
+{
+	if (*source)
+		finding_set(out, FINDING_OK, "answers, and takes the key: %s", source);
+	else
+		finding_set(out, FINDING_OK, "%s",
+			*p->ops->key_names ? "answers, and wants no key" : "is here");
+}
+
 static void tell(const struct probe *p, struct finding *out)
 {
 	const char *names = p->ops->key_names;
+	char source[sizeof out->text / 2];
 
+	tell_source(p, source, sizeof source);
 	switch ((int)p->kind) {
-	case ERR_OK:
-		finding_set(
-			out, FINDING_OK, "%s", *names ? "answers, and takes the key" : "is here");
-		break;
+	case ERR_OK: tell_good(p, source, out); break;
 	case ERR_UNSUPPORTED:
 		finding_set(out, FINDING_UNUSED, "cannot list its sandboxes: not asked");
 		break;
 	case ERR_AUTH:
-		if (provider_key_is_set(p->ops))
+		if (*source)
+			finding_set(out, FINDING_FAIL, "%s; the key is of %s", p->text, source);
+		else if (provider_key_is_set(p->ops))
 			finding_set(out, FINDING_FAIL, "%s", p->text);
 		else
 			finding_set(out, FINDING_UNUSED, "no key; to use it set %s", names);

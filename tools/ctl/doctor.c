@@ -108,9 +108,9 @@ static enum err run(struct ctl_run *run, struct error *e)
 const struct ctl_command ctl_doctor = {
 	.name = "doctor",
 	.summary = "Look at what this machine has and lacks, and tell the way out",
-	.details = "A provider is asked for its sandboxes with the key of the environment, which "
-		   "is shown "
-		   "nowhere. Exit status 1 when something fails.",
+	.details = "A provider is asked for its sandboxes with the key that a mount would use: "
+		   "which source that is of is told, the key is shown nowhere. Exit status 1 "
+		   "when something fails.",
 	.flags = CTL_JSON,
 	.run = run,
 };

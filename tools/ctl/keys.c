@@ -1,22 +1,17 @@
 #include "tools/ctl/keys.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/key.h"
 #include "providers/provider.h"
 
-#include <stdlib.h>
-#include <string.h>
+enum err provider_key_source(const struct provider_ops *ops, struct buf *out, struct error *e)
+{
+	return *ops->key_names ? key_source(out, ops->name, ops->login, e) : ERR_NOT_FOUND;
+}
 
-/* `key_names` is a list with ", " between. */
 bool provider_key_is_set(const struct provider_ops *ops)
 {
-	AUTO_FREE char *copy = strdup(ops->key_names);
-	char *rest = copy;
+	AUTO_BUF struct buf source = BUF_INIT(KEY_SOURCE_MAX);
 
-	for (const char *name; copy && (name = strsep(&rest, ", "));) {
-		const char *value = *name ? getenv(name) : NULL;
-
-		if (value && *value)
-			return true;
-	}
-	return false;
+	return provider_key_source(ops, &source, NULL) != ERR_NOT_FOUND;
 }

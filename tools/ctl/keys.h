@@ -3,12 +3,20 @@
  */
 #pragma once
 
+#include "providers/base/buf.h"
+
 #include <stdbool.h>
 
 struct provider_ops;
 
+/* A variable's name and the path of a file. */
+#define KEY_SOURCE_MAX 8192
+
 /*
- * The environment has a key of it. Where it has none and the provider refuses the key (ERR_AUTH), that is no failure: a
- * vendor's own file may hold one as well, which only the provider knows to look for.
+ * Which source of a key counts, for people; the key is not in it. ERR_NOT_FOUND: there is none.
+ * Other errors: the one that counts cannot be used.
  */
+enum err provider_key_source(const struct provider_ops *ops, struct buf *out, struct error *e);
+
+/* Whether there is a key, or what should have one and cannot be used. */
 bool provider_key_is_set(const struct provider_ops *ops);
