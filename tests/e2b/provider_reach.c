@@ -308,9 +308,13 @@ Test(provider_connect, without_a_key_it_says_where_one_is_looked_for)
 	struct provider *p;
 
 	unsetenv("E2B_API_KEY");
+	setenv("HOME", "/nowhere", 1);
 	cr_expect(eq(int, provider_connect(&e2b_provider, &cfg, NULL, &p, &e), ERR_AUTH));
 	cr_expect(
-		strstr(e.text, "set E2B_API_KEY, or give -o key_file=FILE") != NULL, "%s", e.text);
+		strstr(e.text,
+			"set E2B_API_KEY, log in with e2b auth login, or give -o key_file=FILE") !=
+			NULL,
+		"%s", e.text);
 }
 
 Test(provider_connect, a_new_sandbox_that_is_too_old_is_deleted_again)
