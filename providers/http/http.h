@@ -244,7 +244,8 @@ enum err http_read_answer(
 
 /* ---- URLs ---- */
 
-/* ERR_INVALID unless it is https, or http to this machine (127.0.0.0/8, ::1, localhost), and holds no password. */
+/* ERR_INVALID unless it is https, or http to this machine (127.0.0.0/8, 0.0.0.0, ::1, localhost and
+ * names below), and holds no password. */
 enum err http_check_url(const char *url, struct error *e);
 /*
  * Whether an answer of the service at `by` may send us to `told`, key and all. ERR_PROTOCOL: the URL is none that

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* Whom a host can be reached by; a larger one is more public. */
 enum scope {
@@ -63,15 +62,6 @@ static enum scope scope_of_address(const struct in6_addr *address)
 	return SCOPE_PUBLIC;
 }
 
-/* Whether the name is `end`, or ends with it behind a dot. */
-static bool is_below(const char *host, size_t len, const char *end)
-{
-	size_t end_len = strlen(end);
-
-	return len >= end_len && !strncasecmp(host + len - end_len, end, end_len) &&
-		(len == end_len || host[len - end_len - 1] == '.');
-}
-
 /*
  * Names are public but for those of RFC 6761: a server that answers under another name has a
  * certificate for it, or TLS ends before the key is sent.
@@ -98,7 +88,7 @@ static enum scope scope_of_host(const char *host)
 		return inet_pton(AF_INET6, mapped, &v6) == 1 ? scope_of_address(&v6)
 							     : SCOPE_MACHINE;
 	}
-	return !len || is_below(name, len, "localhost") ? SCOPE_MACHINE : SCOPE_PUBLIC;
+	return !len || url_host_is_below(name, len, "localhost") ? SCOPE_MACHINE : SCOPE_PUBLIC;
 }
 
 enum err http_check_told_url(const char *told, const char *by, struct error *e)

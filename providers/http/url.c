@@ -20,6 +20,14 @@ static void parts_release(struct parts *p)
 
 #define AUTO_PARTS __attribute__((cleanup(parts_release)))
 
+bool url_host_is_below(const char *host, size_t len, const char *end)
+{
+	size_t end_len = strlen(end);
+
+	return len >= end_len && !strncasecmp(host + len - end_len, end, end_len) &&
+		(len == end_len || host[len - end_len - 1] == '.');
+}
+
 /* libcurl writes hosts its own way here: 127.1 becomes 127.0.0.1, as it does when it connects. */
 static CURLUcode parse(const char *url, struct parts *out)
 {
@@ -41,9 +49,11 @@ static bool is_loopback(const char *host)
 {
 	struct in_addr v4;
 
+	/* Who connects to 0.0.0.0, where servers are said to listen, reaches this machine. */
 	if (inet_pton(AF_INET, host, &v4) == 1)
-		return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
-	return !strcasecmp(host, "localhost") || !strcmp(host, "[::1]");
+		return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET || v4.s_addr == INADDR_ANY;
+	return !strcmp(host, "[::1]") || !strcmp(host, "[::]") ||
+		url_host_is_below(host, strlen(host), "localhost");
 }
 
 bool url_is_plain(const char *url)

@@ -4,9 +4,16 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Not protected by TLS. */
 bool url_is_plain(const char *url);
+
+/*
+ * Whether the host's name, of `len` bytes, is `end` or ends with it behind a dot. All names below
+ * "localhost" are this machine (RFC 6761, 6.3), and libcurl asks no server for them.
+ */
+bool url_host_is_below(const char *host, size_t len, const char *end);
 
 /* "http://HOST:PORT": only to connect there. The caller frees it; NULL: no URL, or no memory. */
 char *url_of_host(const char *url);
