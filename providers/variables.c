@@ -9,7 +9,8 @@
 static const struct variable variables[] = {
 	{ "aio", "SANDBOX_API_KEY", VARIABLE_KEY, NULL,
 		"the key, or the JWT, of a container that was started with one" },
-	{ "aio", "SANDBOX_HOST", VARIABLE_OTHER, "localhost", "the container's host" },
+	{ "aio", "SANDBOX_HOST", VARIABLE_OTHER, "localhost",
+		"the container's host, which may have a port, or a URL" },
 	{ "aio", "SANDBOX_PORT", VARIABLE_OTHER, NULL,
 		"the container's port (8080, else 8090; on another machine 443)" },
 
@@ -89,6 +90,9 @@ static const struct variable variables[] = {
 	{ "", "SANDBOX_PROVIDER", VARIABLE_OTHER, NULL,
 		"the provider of a source that names none, as in :ID, and of sandboxctl create "
 		"without one" },
+	{ "", "SANDBOXFS_INSECURE_HTTP", VARIABLE_OTHER, NULL,
+		"1: as -o insecure_http, a URL of http that leads to another machine is used, "
+		"unencrypted" },
 	{ "", "CREDENTIALS_DIRECTORY", VARIABLE_OTHER, NULL,
 		"where a key is read from a file that is named like its variable: systemd sets it "
 		"for LoadCredential=" },
@@ -165,6 +169,11 @@ static const struct variable *find(const char *name)
 		v++;
 	assert(v < variables + COUNT);
 	return v;
+}
+
+bool variable_choose_named(const char *name, const char *value)
+{
+	return variable_choose(find(name), value);
 }
 
 const char *variable_set(const char *name)

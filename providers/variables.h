@@ -42,6 +42,8 @@ void variables_hide(void);
  * that this process starts. Before threads start. false: no memory.
  */
 bool variable_choose(const struct variable *v, const char *value);
+/* `name` stands in the table. */
+bool variable_choose_named(const char *name, const char *value);
 
 /* NULL: not set. */
 const char *variable_value(const struct variable *v);

@@ -34,3 +34,10 @@ enum err account_url_use(const struct provider_ops *ops, const char *url, struct
 			"%s: '%.150s' is no base URL, as in https://HOST/PATH", ops->name, url);
 	return variable_choose(v, url) ? ERR_OK : error_set(e, ERR_NO_MEMORY, "%s", v->name);
 }
+
+enum err account_insecure_use(bool is_insecure, struct error *e)
+{
+	return !is_insecure || variable_choose_named("SANDBOXFS_INSECURE_HTTP", "1")
+		? ERR_OK
+		: error_set(e, ERR_NO_MEMORY, "insecure_http");
+}

@@ -11,3 +11,5 @@
  * that is no URL, or the vendor has none.
  */
 enum err account_url_use(const struct provider_ops *ops, const char *url, struct error *e);
+/* From now on, and for such programs, a URL of http may lead to any machine; false: nothing changes. */
+enum err account_insecure_use(bool is_insecure, struct error *e);

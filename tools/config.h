@@ -56,6 +56,7 @@ struct config {
 
 	/* The sandbox. */
 	char *user, *key_file, *url, *app;
+	int insecure_http;
 	int helper;          /* enum helper_mode */
 	int resume;          /* enum resume_mode */
 	int keep;            /* a sandbox made here outlives the mount */

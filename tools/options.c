@@ -59,6 +59,9 @@ const struct opt options[] = {
 		"the provider's key, in a file of mode 0600; else it comes from the environment"),
 	VALUE("url=", option_set_text, url, "URL",
 		"the base URL of the provider's API, where it is not the vendor's own"),
+	FLAG("insecure_http", insecure_http, 1,
+		"use a URL of http that leads to another machine, unencrypted (one of a private "
+		"network is used without it)"),
 	FLAG("keep", keep, 1, "no ID in the source: the sandbox made for the mount outlives it"),
 	VALUE("env=", option_set_variable, creation.env, "NAME=VALUE",
 		"no ID: a variable for all programs in the sandbox that is made; may be repeated; "

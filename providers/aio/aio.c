@@ -30,6 +30,7 @@ static enum err open_account(struct aio *a, const struct provider_config *cfg, s
 		.header = "Authorization",
 		.scheme = "Bearer ",
 		.may_lack_key = true,
+		.is_plain_asked = a->address.is_plain_asked,
 		.judge = aio_judge,
 		.frame = &aio_frame };
 

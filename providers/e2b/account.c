@@ -1,6 +1,7 @@
 #include "providers/e2b/account.h"
 
 #include "providers/key.h"
+#include "providers/plain_http.h"
 
 void account_close(struct account *a)
 {
@@ -22,6 +23,9 @@ static enum err open_plane(struct account *a, const struct provider_config *cfg,
 	kind = login_check_url(&login, e2b_own_url(&a->settings), a->settings.api_url, &why);
 	if (kind)
 		return error_set(e, kind, "e2b: %s", why.text);
+	kind = plain_http_allow(a->http, a->settings.api_url, false, e);
+	if (kind)
+		return kind;
 	const struct plane_options options = { .base_url = a->settings.api_url, .key = login.key };
 
 	return plane_new(&a->plane, a->http, &options, e);
@@ -36,6 +40,8 @@ enum err account_open(struct account *a, const struct provider_config *cfg, stru
 		return kind;
 	/* Not like a browser's, for which the vendor's edge would write its errors in HTML. */
 	kind = http_new(&opened.http, "sandboxfs/" SANDBOXFS_VERSION, e);
+	if (!kind && opened.settings.sandbox_url)
+		kind = plain_http_allow(opened.http, opened.settings.sandbox_url, false, e);
 	if (!kind && !opened.settings.is_debug)
 		kind = open_plane(&opened, cfg, e);
 	if (kind) {

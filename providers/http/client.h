@@ -17,6 +17,9 @@
 /* Others do not either: no NAT forgets a connection sooner. */
 #define CONNECTION_IDLE_REPEATABLE_MAX_S 60L
 
+/* A control plane and a daemon. */
+#define PLAIN_HOSTS_MAX 2
+
 /*
  * Connections that may be shared: those for what somebody waits for, and those for large exchanges
  * over TLS. Another pair takes its place when they are dropped.
@@ -28,6 +31,7 @@ struct connections {
 
 struct http {
 	char *user_agent, *ca_file, *ca_folder; /* the last two: NULL, libcurl's own */
+	char *plain_hosts[PLAIN_HOSTS_MAX]; /* http_allow_plain(); constant once requests begin */
 	CURLM *multi;
 	pthread_t thread;
 	struct preconnect *preconnects; /* the I/O thread's */

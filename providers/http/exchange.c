@@ -118,7 +118,7 @@ void exchange_start(struct http_exchange *x)
 enum err http_begin(struct http *h, const struct http_request *request, struct http_exchange **out,
 	struct error *e)
 {
-	enum err kind = http_check_url(request->url, e);
+	enum err kind = http_check_reach(h, request->url, e);
 	struct http_exchange *x;
 
 	if (kind != ERR_OK)

@@ -28,7 +28,7 @@ static enum err follow(struct http_exchange *x, struct error *e)
 {
 	struct transfer *t = &x->transfer;
 	bool was_plain = url_is_plain(t->url);
-	enum err kind = http_check_url(t->outcome.redirect, e);
+	enum err kind = http_check_reach(x->client, t->outcome.redirect, e);
 
 	if (kind != ERR_OK)
 		return kind;

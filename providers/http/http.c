@@ -297,6 +297,8 @@ static void release(struct http *h)
 	curl_multi_cleanup(h->multi);
 	sockets_release(h);
 	pthread_mutex_destroy(&h->lock);
+	for (size_t i = 0; i < PLAIN_HOSTS_MAX; i++)
+		free(h->plain_hosts[i]);
 	free(h->user_agent);
 	free(h->ca_file);
 	free(h->ca_folder);

@@ -253,6 +253,15 @@ enum err http_check_url(const char *url, struct error *e);
  * of `by`: this machine itself, the link, a private network. Every address that an answer names passes here first.
  */
 enum err http_check_told_url(const char *told, const char *by, struct error *e);
+/*
+ * Lets this client go to the host of `url` by http, any port of it. For an address that the user
+ * gave; before requests. ERR_NO_MEMORY.
+ */
+enum err http_allow_plain(struct http *h, const char *url, struct error *e);
+/* http_check_url(), but for what http_allow_plain() allows. `h` may be NULL. */
+enum err http_check_reach(const struct http *h, const char *url, struct error *e);
+/* Whether the host is of a private network, by its address or by a name that no public one has. */
+bool http_is_private(const char *url);
 /* Scheme, host and port are the same. */
 bool http_same_origin(const char *one, const char *other);
 /* Percent-encodes everything but letters, digits and -._~ ; `keep`: characters that also stay ("/"). */

@@ -84,7 +84,7 @@ void http_preconnect(struct http *h, const char *url)
 {
 	struct preconnect *p;
 
-	if (http_check_url(url, NULL) || goes_through_proxy(url))
+	if (http_check_reach(h, url, NULL) || goes_through_proxy(url))
 		return;
 	p = calloc(1, sizeof *p);
 	if (!p)

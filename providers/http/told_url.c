@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Whom a host can be reached by; a larger one is more public. */
 enum scope {
@@ -91,10 +92,39 @@ static enum scope scope_of_host(const char *host)
 	return !len || url_host_is_below(name, len, "localhost") ? SCOPE_MACHINE : SCOPE_PUBLIC;
 }
 
+/* Names that no public host has: of one word, and those that RFC 6762 and 8375 and ICANN set apart. */
+static bool is_private_name(const char *host)
+{
+	static const char *const ends[] = { "internal", "local", "home.arpa" };
+	size_t len = strlen(host);
+
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (url_host_is_below(host, len, ends[i]))
+			return true;
+	return !strchr(host, '.') && *host != '[';
+}
+
+bool http_is_private(const char *url)
+{
+	AUTO_FREE char *host = url_host(url);
+
+	return host && (scope_of_host(host) < SCOPE_PUBLIC || is_private_name(host));
+}
+
+/* Who is asked by http tells of other ports of the same host what it tells in the clear anyway. */
+static enum err check_told_scheme(const char *told, const char *by, struct error *e)
+{
+	AUTO_FREE char *host = url_host(told);
+	AUTO_FREE char *by_host = url_host(by);
+	bool is_same = host && by_host && !strcasecmp(host, by_host);
+
+	return is_same && url_is_plain(told) && url_is_plain(by) ? ERR_OK : http_check_url(told, e);
+}
+
 enum err http_check_told_url(const char *told, const char *by, struct error *e)
 {
 	struct error why = { 0 };
-	enum err kind = http_check_url(told, &why);
+	enum err kind = check_told_scheme(told, by, &why);
 	AUTO_FREE char *host = NULL;
 	AUTO_FREE char *by_host = NULL;
 

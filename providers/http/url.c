@@ -1,5 +1,6 @@
 #include "providers/http/url.h"
 
+#include "providers/http/client.h"
 #include "providers/http/http.h"
 
 #include <arpa/inet.h>
@@ -75,8 +76,37 @@ enum err http_check_url(const char *url, struct error *e)
 			url, curl_url_strerror(code));
 	if (!strcmp(p.scheme, "https") || (!strcmp(p.scheme, "http") && is_loopback(p.host)))
 		return ERR_OK;
-	return error_set(e, ERR_INVALID, "%s://%s: only https leaves this machine; use https://",
+	return error_set(e, ERR_INVALID,
+		"%s://%s: only https leaves this machine; use https://, or -o insecure_http (with "
+		"sandboxctl --insecure-http)",
 		p.scheme, p.host);
+}
+
+enum err http_allow_plain(struct http *h, const char *url, struct error *e)
+{
+	for (size_t i = 0; i < PLAIN_HOSTS_MAX; i++)
+		if (!h->plain_hosts[i]) {
+			h->plain_hosts[i] = url_host(url);
+			return h->plain_hosts[i] ? ERR_OK : error_set(e, ERR_NO_MEMORY, "a URL");
+		}
+	return error_set(e, ERR_INVALID, "%s: too many addresses without TLS", url);
+}
+
+static bool may_be_plain(const struct http *h, const char *url)
+{
+	AUTO_PARTS struct parts p = { 0 };
+
+	if (!h || parse(url, &p) || strcmp(p.scheme, "http"))
+		return false;
+	for (size_t i = 0; i < PLAIN_HOSTS_MAX && h->plain_hosts[i]; i++)
+		if (!strcasecmp(h->plain_hosts[i], p.host))
+			return true;
+	return false;
+}
+
+enum err http_check_reach(const struct http *h, const char *url, struct error *e)
+{
+	return may_be_plain(h, url) ? ERR_OK : http_check_url(url, e);
 }
 
 bool http_same_origin(const char *one, const char *other)

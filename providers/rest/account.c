@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/key.h"
+#include "providers/plain_http.h"
 
 #include <strings.h>
 #include <stdio.h>
@@ -67,6 +68,8 @@ static enum err init_rest(struct rest_account *a, const struct rest_account_fact
 		return error_set(e, ERR_NO_MEMORY, "%s", facts->vendor);
 	}
 	kind = check_login(facts, login, url, e);
+	if (!kind)
+		kind = plain_http_allow(a->http, url, facts->is_plain_asked, e);
 	if (kind)
 		return kind;
 	kind = rest_init(&a->rest, a->http, facts->vendor, url, headers,

@@ -61,7 +61,7 @@ static bool copy_headers(struct rest *r, const struct http_header *headers, size
 enum err rest_init(struct rest *out, struct http *http, const char *vendor, const char *base_url,
 	const struct http_header *headers, size_t headers_count, rest_judge judge, struct error *e)
 {
-	enum err kind = http_check_url(base_url, e);
+	enum err kind = http_check_reach(http, base_url, e);
 
 	*out = (struct rest){ .http = http, .vendor = vendor, .judge = judge };
 	if (kind)

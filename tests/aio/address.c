@@ -73,6 +73,71 @@ Test(address, beyond_this_machine_is_https)
 		expect_row(&rows[i]);
 }
 
+Test(address, of_a_private_network_at_a_port_is_http)
+{
+	static const struct row rows[] = {
+		{ "sandbox:8080", NULL, NULL, "http://sandbox:8080", "sandbox_8080" },
+		{ "sandbox", "8080", NULL, "http://sandbox:8080", "sandbox_8080" },
+		{ "host.docker.internal:8080", NULL, NULL, "http://host.docker.internal:8080",
+			"host.docker.internal_8080" },
+		{ "10.0.0.7:8080", NULL, NULL, "http://10.0.0.7:8080", "10.0.0.7_8080" },
+		{ "0.0.0.0:8080", NULL, NULL, "http://0.0.0.0:8080", "0.0.0.0_8080" },
+		{ NULL, NULL, "sandbox_8080", "http://sandbox:8080", "sandbox_8080" },
+		{ "sandbox", NULL, NULL, "https://sandbox:443", "sandbox_443" },
+		{ "sandbox", "443", NULL, "https://sandbox:443", "sandbox_443" },
+		{ "box.example:8080", NULL, NULL, "https://box.example:8080", "box.example_8080" },
+		{ "8.8.8.8", "8080", NULL, "https://8.8.8.8:8080", "8.8.8.8_8080" },
+		{ "internal.example:8080", NULL, NULL, "https://internal.example:8080",
+			"internal.example_8080" },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		expect_row(&rows[i]);
+}
+
+Test(address, has_the_scheme_that_the_variable_says_for_its_host)
+{
+	static const struct row rows[] = {
+		{ "http://box.example", NULL, NULL, "http://box.example:8080", "box.example_8080" },
+		{ "http://box.example:80/", NULL, NULL, "http://box.example:80", "box.example_80" },
+		{ "https://sandbox:8080", NULL, NULL, "https://sandbox:8080", "sandbox_8080" },
+		{ "https://localhost:8443", NULL, NULL, "https://localhost:8443",
+			"localhost_8443" },
+		{ "http://box.example", NULL, "box.example_80", "http://box.example:80",
+			"box.example_80" },
+		{ "http://box.example", NULL, "other.example_80", "https://other.example:80",
+			"other.example_80" },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		expect_row(&rows[i]);
+}
+
+Test(address, may_be_of_ipv6)
+{
+	static const struct row rows[] = {
+		{ "::1", NULL, NULL, "http://[::1]:8080", "ipv6.--1_8080" },
+		{ "[::1]", "9000", NULL, "http://[::1]:9000", "ipv6.--1_9000" },
+		{ "[fd00::7]:8080", NULL, NULL, "http://[fd00::7]:8080", "ipv6.fd00--7_8080" },
+		{ "2001:db8::1", NULL, NULL, "https://[2001:db8::1]:443", "ipv6.2001-db8--1_443" },
+		{ NULL, NULL, "ipv6.--1_8080", "http://[::1]:8080", "ipv6.--1_8080" },
+		{ NULL, "9000", "ipv6.fd00--7", "http://[fd00::7]:9000", "ipv6.fd00--7_9000" },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		expect_row(&rows[i]);
+}
+
+Test(address, goes_anywhere_by_http_where_that_is_asked_for)
+{
+	static const struct row row = { "box.example", "8080", NULL, "http://box.example:8080",
+		"box.example_8080" };
+
+	setenv("SANDBOXFS_INSECURE_HTTP", "1", 1);
+	expect_row(&row);
+	unsetenv("SANDBOXFS_INSECURE_HTTP");
+}
+
 Test(address, an_id_names_the_same_sandbox_again)
 {
 	struct aio_address one, other;
@@ -89,9 +154,16 @@ Test(address, an_id_names_the_same_sandbox_again)
 Test(address, that_is_none_is_named_with_the_way_out)
 {
 	static const struct row rows[] = {
-		{ "http://box", NULL, NULL, NULL, "SANDBOX_HOST 'http://box' is no host" },
+		{ "ftp://box", NULL, NULL, NULL, "SANDBOX_HOST 'ftp://box' is no host" },
+		{ "http://", NULL, NULL, NULL, "SANDBOX_HOST" },
+		{ "http://user@box", NULL, NULL, NULL, "SANDBOX_HOST" },
+		{ "http://box/path", NULL, NULL, NULL, "SANDBOX_HOST" },
+		{ "box:", NULL, NULL, NULL, "SANDBOX_HOST" },
+		{ "box:0", NULL, NULL, NULL, "SANDBOX_HOST" },
+		{ "[box]:80", NULL, NULL, NULL, "SANDBOX_HOST" },
+		{ "[::1", NULL, NULL, NULL, "SANDBOX_HOST" },
+		{ "1:2:3", NULL, NULL, NULL, "SANDBOX_HOST" },
 		{ "user@box", NULL, NULL, NULL, "SANDBOX_HOST" },
-		{ "::1", NULL, NULL, NULL, "SANDBOX_HOST" },
 		{ NULL, "0", NULL, NULL, "SANDBOX_PORT '0' is no port: 1 to 65535" },
 		{ NULL, "65536", NULL, NULL, "SANDBOX_PORT" },
 		{ NULL, "80x", NULL, NULL, "SANDBOX_PORT" },

@@ -111,6 +111,18 @@ Test(account, plain_http_goes_to_this_machine_alone)
 	expect_failure(ERR_INVALID, "http");
 }
 
+Test(account, of_a_private_network_may_be_without_tls_and_a_public_one_when_that_is_asked_for)
+{
+	setenv("DAYTONA_API_KEY", "dtn_1", 1);
+	setenv("DAYTONA_API_URL", "http://192.168.1.5:3000/api", 1);
+	expect("http://192.168.1.5:3000/api", "Bearer dtn_1", NULL);
+	setenv("DAYTONA_API_URL", "http://daytona.example/api", 1);
+	expect_failure(ERR_INVALID, "-o insecure_http");
+	setenv("SANDBOXFS_INSECURE_HTTP", "1", 1);
+	expect("http://daytona.example/api", "Bearer dtn_1", NULL);
+	unsetenv("SANDBOXFS_INSECURE_HTTP");
+}
+
 /* ---- The login of the vendor's own program ---- */
 
 static struct scratch logged_in;

@@ -102,6 +102,9 @@ Test(http_url, an_answer_sends_the_key_to_no_network_where_the_service_is_not_it
 		{ "http://127.0.0.1:8080/", here, ERR_OK },
 		{ "http://proxy.localhost:4000/toolbox", here, ERR_OK },
 		{ "http://proxy.localhost:4000/toolbox", public, ERR_PROTOCOL },
+		{ "http://box:4000/toolbox", "http://box:3000/api", ERR_OK },
+		{ "http://other:4000/toolbox", "http://box:3000/api", ERR_PROTOCOL },
+		{ "http://box:4000/toolbox", "https://box:3000/api", ERR_PROTOCOL },
 		{ "https://[::1]/", here, ERR_OK },
 		{ "https://10.0.0.1/", here, ERR_OK },
 		{ "http://127.0.0.1:8080/", "https://127.0.0.1", ERR_PROTOCOL },
@@ -113,6 +116,37 @@ Test(http_url, an_answer_sends_the_key_to_no_network_where_the_service_is_not_it
 		cr_expect(eq(int, http_check_told_url(rows[i].told, rows[i].by, &e), rows[i].want),
 			"%s by %s: %s", rows[i].told, rows[i].by, e.text);
 	}
+}
+
+Test(http_url, a_private_host_has_an_address_or_a_name_of_its_own)
+{
+	static const char *const private[] = { "http://sandbox:8080", "http://10.0.0.7/",
+		"http://host.docker.internal/", "http://printer.local/", "http://[fd00::7]:1/" };
+	static const char *const public[] = { "http://example.com/", "http://8.8.8.8/",
+		"http://[2001:db8::1]/", "http://internal.example/", "http://notinternal.example/",
+		"nonsense://" };
+
+	for (size_t i = 0; i < sizeof private / sizeof *private; i++)
+		cr_expect(http_is_private(private[i]), "%s", private[i]);
+	for (size_t i = 0; i < sizeof public / sizeof *public; i++)
+		cr_expect(not(http_is_private(public[i])), "%s", public[i]);
+}
+
+Test(http_url, plain_http_to_a_host_is_allowed_for_that_host_and_client_alone)
+{
+	struct error e = { 0 };
+	struct http *h, *other;
+
+	cr_assert(eq(int, http_new(&h, "test", &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, http_new(&other, "test", &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, http_allow_plain(h, "http://box.example:8080/x", &e), ERR_OK));
+	cr_expect(eq(int, http_check_reach(h, "http://BOX.example:9000/y", NULL), ERR_OK));
+	cr_expect(eq(int, http_check_reach(h, "http://other.example/", NULL), ERR_INVALID));
+	cr_expect(eq(int, http_check_reach(h, "ftp://box.example/", NULL), ERR_INVALID));
+	cr_expect(eq(int, http_check_reach(other, "http://box.example/", NULL), ERR_INVALID));
+	cr_expect(eq(int, http_check_reach(NULL, "http://box.example/", NULL), ERR_INVALID));
+	http_free(h);
+	http_free(other);
 }
 
 Test(http_url, an_error_holds_no_query_and_no_password)

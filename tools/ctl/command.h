@@ -21,6 +21,7 @@ struct ctl_common {
 	bool json;            /* --json */
 	const char *key_file; /* --key-file FILE; NULL: the environment */
 	const char *url; /* --url URL: of the provider's API; NULL: the environment, the vendor's */
+	bool insecure_http;  /* --insecure-http: a URL of http may lead to another machine */
 	const char *user;    /* --user NAME: in the sandbox; NULL: its default */
 	const char *app;     /* --app NAME: as in struct provider_config */
 	int64_t ready_ms;    /* --ready-timeout SECONDS, as in base/call.h; 0: the default */

@@ -22,7 +22,16 @@ static const struct parsing *parsing_of(const struct argp_state *state)
 	return (const struct parsing *)state->root_argp;
 }
 
-enum key { KEY_JSON = 0x1000, KEY_APP, KEY_KEY_FILE, KEY_PROGRESS, KEY_READY, KEY_URL, KEY_USER };
+enum key {
+	KEY_JSON = 0x1000,
+	KEY_APP,
+	KEY_INSECURE,
+	KEY_KEY_FILE,
+	KEY_PROGRESS,
+	KEY_READY,
+	KEY_URL,
+	KEY_USER
+};
 
 error_t ctl_usage(const struct argp_state *state, const char *format, ...)
 {
@@ -73,6 +82,7 @@ static error_t take_shared(int key, char *value, struct argp_state *state)
 	switch (key) {
 	case KEY_JSON: common->json = true; return 0;
 	case KEY_APP: common->app = value; return 0;
+	case KEY_INSECURE: common->insecure_http = true; return 0;
 	case KEY_KEY_FILE: common->key_file = value; return 0;
 	case KEY_URL: common->url = value; return 0;
 	case KEY_USER: common->user = value; return 0;
@@ -102,6 +112,8 @@ static const struct argp account_argp = {
 				"the base URL of the provider's API, where it is not the vendor's "
 				"own",
 				0 },
+			{ "insecure-http", KEY_INSECURE, NULL, 0,
+				"use a URL of http that leads to another machine, unencrypted", 0 },
 			{ "app", KEY_APP, "NAME", 0,
 				"the provider's group of sandboxes, where there are such "
 				"(sandboxfs): new ones join it, and names are looked up there",

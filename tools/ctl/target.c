@@ -22,7 +22,9 @@ static enum err prepare(struct target *t, const struct ctl_common *common, struc
 		.may_lack_helper = true,
 		.option_name = ctl_option_name,
 	};
-	return account_url_use(t->source.ops, common->url, e);
+	enum err kind = account_insecure_use(common->insecure_http, e);
+
+	return kind ? kind : account_url_use(t->source.ops, common->url, e);
 }
 
 static enum err no_id(const char *word, const struct provider_ops *ops, struct error *e)

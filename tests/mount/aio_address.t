@@ -1,0 +1,70 @@
+#!/bin/sh
+# The addresses at which a container is reached: by IPv6, by names of this machine, in a private network without TLS.
+# shellcheck disable=SC2016,SC2317
+PROVIDER=aio
+# shellcheck source=tests/support/tap.sh
+. "${0%/*}/../support/tap.sh"
+# shellcheck source=tests/support/tap_ctl.sh
+. "$TOP/tests/support/tap_ctl.sh"
+
+needs_mount
+needs node python3
+
+vendor_start
+port=$SANDBOX_PORT
+unset SANDBOX_PORT
+mkdir dir
+
+# reaches NAME SOURCE: a mount of it shows what is written there.
+reaches() {
+	"$SANDBOXFS" "$2" dir 2>err
+	is "$1: is mounted" "$? $(cat err)" "0 "
+	echo "$1" >dir/file
+	is "$1: is written" "$(ctl exec "$2" -- cat file 2>/dev/null)" "$1"
+	umount dir
+}
+
+# relay_from ADDRESS FILE: as if the container listened there; its port is written to FILE.
+relay_from() {
+	node -e '
+		const net = require("net");
+		net.createServer((a) => {
+			const b = net.connect(+process.argv[1], "127.0.0.1");
+			a.on("error", () => b.destroy());
+			b.on("error", () => a.destroy());
+			a.pipe(b).pipe(a);
+		}).listen(0, process.argv[2], function () { console.log(this.address().port); });' "$port" "$1" >"$2" 2>&1 &
+	relay=$!
+	wait_until "$PATIENCE" test -s "$2"
+}
+
+export SANDBOX_HOST="0.0.0.0:$port"
+reaches "where servers are said to listen" aio:
+export SANDBOX_HOST="sandbox.localhost:$port"
+reaches "a name below localhost" aio:
+export SANDBOX_HOST="http://127.0.0.1:$port/"
+reaches "a URL" aio:
+
+if [ -e /proc/net/if_inet6 ] && grep -q '^00000000000000000000000000000001 ' /proc/net/if_inet6; then
+	relay_from ::1 six
+	export SANDBOX_HOST="[::1]:$(cat six)"
+	reaches "an address of IPv6" aio:
+	unset SANDBOX_HOST
+	reaches "its ID" "aio:ipv6.--1_$(cat six)"
+	kill "$relay"
+fi
+
+# This machine's own address is one of a private network, or nothing is known of such a one here.
+address=$(hostname -I 2>/dev/null | tr ' ' '\n' | grep -E '^(10|192\.168|172\.(1[6-9]|2[0-9]|3[01]))\.' | head -n 1)
+if [ -n "$address" ]; then
+	relay_from "$address" there
+	export SANDBOX_HOST="$address:$(cat there)"
+	reaches "a private network" aio:
+	ctl info aio: >out 2>err
+	is "a private network: one line warns" "$? $(grep -c 'warn: http://.* is not encrypted' err) $(wc -l <err)" "0 1 1"
+	unset SANDBOX_HOST
+	ctl info "aio:${address}_$(cat there)" >out 2>err
+	is "a private network: its ID is the same" "$? $(grep -c 'is not encrypted' err)" "0 1"
+	kill "$relay"
+fi
+done_testing
