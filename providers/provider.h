@@ -192,7 +192,8 @@ enum provider_caps {
 	PROVIDER_COMMANDS_PULSE =
 		16, /* a silent command makes progress, too: one that makes none is out of reach */
 	PROVIDER_FINDS_NAMES = 32, /* a sandbox is also found by the name that it was made with */
-	PROVIDER_LOGIN_SHELL = 64, /* the vendor's own SDK runs commands by a login shell */
+	PROVIDER_TAKES_HEADERS = 128, /* requests to its API can have headers of the user's own */
+	PROVIDER_LOGIN_SHELL = 64,    /* the vendor's own SDK runs commands by a login shell */
 };
 
 struct provider_ops {

@@ -35,6 +35,8 @@ static const struct variable variables[] = {
 		"the base URL of the control plane, in place of https://api. and the domain" },
 	{ "e2b", "E2B_SANDBOX_URL", VARIABLE_OTHER, NULL,
 		"the base URL of the daemon of every sandbox" },
+	{ "e2b", "E2B_API_HEADERS", VARIABLE_OTHER, NULL,
+		"more headers of every request to the control plane, as lines of NAME: VALUE" },
 	{ "e2b", "E2B_TIMEOUT", VARIABLE_OTHER, NULL,
 		"for how many seconds a new sandbox lives at first, without lifetime= or --timeout "
 		"(the vendor's own default: 300)" },
@@ -93,6 +95,9 @@ static const struct variable variables[] = {
 	{ "", "SANDBOXFS_INSECURE_HTTP", VARIABLE_OTHER, NULL,
 		"1: as -o insecure_http, a URL of http that leads to another machine is used, "
 		"unencrypted" },
+	{ "", "SANDBOXFS_HEADERS", VARIABLE_OTHER, NULL,
+		"as -o header=, more headers of every request to the API, as lines of NAME: "
+		"VALUE" },
 	{ "", "CREDENTIALS_DIRECTORY", VARIABLE_OTHER, NULL,
 		"where a key is read from a file that is named like its variable: systemd sets it "
 		"for LoadCredential=" },

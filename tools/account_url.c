@@ -1,8 +1,12 @@
 #include "tools/account_url.h"
 
+#include "providers/base/cleanup.h"
 #include "providers/variables.h"
 
 #include <string.h>
+
+/* What a server takes of all headers together. */
+#define HEADERS_MAX 16384
 
 static bool is_url(const char *text)
 {
@@ -40,4 +44,24 @@ enum err account_insecure_use(bool is_insecure, struct error *e)
 	return !is_insecure || variable_choose_named("SANDBOXFS_INSECURE_HTTP", "1")
 		? ERR_OK
 		: error_set(e, ERR_NO_MEMORY, "insecure_http");
+}
+
+enum err account_headers_use(
+	const struct provider_ops *ops, const char *const *headers, struct error *e)
+{
+	AUTO_BUF struct buf lines = BUF_INIT(HEADERS_MAX);
+
+	if (!headers)
+		return ERR_OK;
+	if (!(ops->caps & PROVIDER_TAKES_HEADERS))
+		return error_set(e, ERR_INVALID,
+			"%s: its requests have no headers of one's own; leave header= out",
+			ops->name);
+	for (; *headers; headers++)
+		buf_printf(&lines, "%s\n", *headers);
+	if (buf_check(&lines, "headers", e))
+		return e->kind;
+	return variable_choose_named("SANDBOXFS_HEADERS", buf_text(&lines))
+		? ERR_OK
+		: error_set(e, ERR_NO_MEMORY, "headers");
 }

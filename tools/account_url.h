@@ -13,3 +13,9 @@
 enum err account_url_use(const struct provider_ops *ops, const char *url, struct error *e);
 /* From now on, and for such programs, a URL of http may lead to any machine; false: nothing changes. */
 enum err account_insecure_use(bool is_insecure, struct error *e);
+/*
+ * From now on, and for such programs, every request to the API has these headers, "NAME: VALUE",
+ * ended by NULL; NULL: none. ERR_INVALID: the provider's requests can have none.
+ */
+enum err account_headers_use(
+	const struct provider_ops *ops, const char *const *headers, struct error *e);

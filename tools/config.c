@@ -253,6 +253,7 @@ void config_release(struct config *c)
 	free(c->user);
 	free(c->key_file);
 	free(c->url);
+	option_list_free(c->headers);
 	free(c->app);
 	creation_release(&c->creation);
 	setup_request_release(&c->setup);

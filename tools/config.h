@@ -57,6 +57,7 @@ struct config {
 	/* The sandbox. */
 	char *user, *key_file, *url, *app;
 	int insecure_http;
+	char **headers;      /* "NAME: VALUE", ended by NULL; owned, NULL: none */
 	int helper;          /* enum helper_mode */
 	int resume;          /* enum resume_mode */
 	int keep;            /* a sandbox made here outlives the mount */

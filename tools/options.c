@@ -59,6 +59,10 @@ const struct opt options[] = {
 		"the provider's key, in a file of mode 0600; else it comes from the environment"),
 	VALUE("url=", option_set_text, url, "URL",
 		"the base URL of the provider's API, where it is not the vendor's own"),
+	VALUE("header=", option_set_word, headers, "NAME: VALUE",
+		"a header of every request to the provider's API, as a gateway before it may want; "
+		"may "
+		"be repeated; other users here see it in the list of processes"),
 	FLAG("insecure_http", insecure_http, 1,
 		"use a URL of http that leads to another machine, unencrypted (one of a private "
 		"network is used without it)"),

@@ -1,6 +1,7 @@
 #include "providers/e2b/account.h"
 
 #include "providers/key.h"
+#include "providers/more_headers.h"
 #include "providers/plain_http.h"
 
 void account_close(struct account *a)
@@ -14,6 +15,7 @@ void account_close(struct account *a)
 
 static enum err open_plane(struct account *a, const struct provider_config *cfg, struct error *e)
 {
+	AUTO_MORE_HEADERS struct more_headers more = { 0 };
 	AUTO_LOGIN struct login login = { 0 };
 	struct error why = { 0 };
 	enum err kind = key_find(&login, cfg->key_file, "e2b", VARIABLE_KEY, &e2b_login, e);
@@ -24,9 +26,14 @@ static enum err open_plane(struct account *a, const struct provider_config *cfg,
 	if (kind)
 		return error_set(e, kind, "e2b: %s", why.text);
 	kind = plain_http_allow(a->http, a->settings.api_url, false, e);
+	if (!kind)
+		kind = more_headers_read(&more, "E2B_API_HEADERS", e);
 	if (kind)
 		return kind;
-	const struct plane_options options = { .base_url = a->settings.api_url, .key = login.key };
+	const struct plane_options options = { .base_url = a->settings.api_url,
+		.key = login.key,
+		.more = more.headers,
+		.more_count = more.count };
 
 	return plane_new(&a->plane, a->http, &options, e);
 }

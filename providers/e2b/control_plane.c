@@ -1,5 +1,6 @@
 #include "providers/e2b/control_plane_ask.h"
 
+#include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 #include "providers/e2b/control_plane_json.h"
 #include "providers/e2b/refusal.h"
@@ -29,16 +30,22 @@ void plane_free(struct plane *c)
 enum err plane_new(
 	struct plane **out, struct http *http, const struct plane_options *options, struct error *e)
 {
-	const struct http_header key = {
-		.name = "X-API-Key", .value = options->key, .is_secret = true
-	};
+	AUTO_FREE struct http_header *headers = calloc(options->more_count + 1, sizeof *headers);
 	struct plane *c = calloc(1, sizeof *c);
 	enum err kind;
 
-	if (!c)
+	if (!c || !headers) {
+		free(c);
 		return error_set(e, ERR_NO_MEMORY, "e2b");
+	}
+	headers[0] = (struct http_header){
+		.name = "X-API-Key", .value = options->key, .is_secret = true
+	};
+	for (size_t i = 0; i < options->more_count; i++)
+		headers[i + 1] = options->more[i];
 	/* What an answer means depends on more than one: it is judged in control_plane_ask.c. */
-	kind = rest_init(&c->rest, http, "e2b", options->base_url, &key, 1, NULL, e);
+	kind = rest_init(&c->rest, http, "e2b", options->base_url, headers, options->more_count + 1,
+		NULL, e);
 	c->rest.frame = &e2b_plane_frame;
 	if (kind)
 		plane_free(c);

@@ -21,6 +21,8 @@ struct plane;
 struct plane_options {
 	const char *base_url; /* "https://api.e2b.app", or E2B_API_URL; no slash at the end */
 	const char *key;      /* secret */
+	const struct http_header *more; /* headers that are sent as well */
+	size_t more_count;
 };
 
 enum err plane_new(struct plane **out, struct http *http, const struct plane_options *options,

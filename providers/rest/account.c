@@ -2,10 +2,12 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/key.h"
+#include "providers/more_headers.h"
 #include "providers/plain_http.h"
 
-#include <strings.h>
 #include <stdio.h>
+#include <string.h>
+#include <strings.h>
 
 /* What a user sets counts before what a login says. */
 static const char *choose_url(const struct rest_account_facts *facts, const struct login *login)
@@ -58,8 +60,11 @@ static enum err init_rest(struct rest_account *a, const struct rest_account_fact
 {
 	const char *chosen = choose_url(facts, login);
 	AUTO_FREE char *base = facts->root ? facts->root(chosen) : rest_without_slashes(chosen);
-	AUTO_FREE struct http_header *headers = calloc(facts->more_count + 2, sizeof *headers);
+	AUTO_MORE_HEADERS struct more_headers more = { 0 };
+	AUTO_FREE struct http_header *headers =
+		calloc(facts->more_count + 2 + MORE_HEADERS_MAX, sizeof *headers);
 	AUTO_FREE char *url = NULL;
+	size_t count;
 	enum err kind;
 
 	if (!headers || !base ||
@@ -70,10 +75,14 @@ static enum err init_rest(struct rest_account *a, const struct rest_account_fact
 	kind = check_login(facts, login, url, e);
 	if (!kind)
 		kind = plain_http_allow(a->http, url, facts->is_plain_asked, e);
+	if (!kind)
+		kind = more_headers_read(&more, facts->headers_variable, e);
 	if (kind)
 		return kind;
-	kind = rest_init(&a->rest, a->http, facts->vendor, url, headers,
-		put_headers(headers, facts, login, value), facts->judge, e);
+	count = put_headers(headers, facts, login, value);
+	memcpy(headers + count, more.headers, more.count * sizeof *headers);
+	kind = rest_init(&a->rest, a->http, facts->vendor, url, headers, count + more.count,
+		facts->judge, e);
 	a->rest.frame = facts->frame;
 	return kind;
 }

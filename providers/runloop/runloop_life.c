@@ -166,7 +166,7 @@ const struct provider_ops runloop_provider = {
 	.name = "runloop",
 	.title = "Runloop",
 	.key_names = "RUNLOOP_API_KEY",
-	.caps = PROVIDER_COMMANDS_PULSE | PROVIDER_FINDS_NAMES,
+	.caps = PROVIDER_TAKES_HEADERS | PROVIDER_COMMANDS_PULSE | PROVIDER_FINDS_NAMES,
 	.create_options = OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_NAME | OPTION_CPUS |
 		OPTION_MEMORY | OPTION_DISK | OPTION_IDLE | OPTION_LIFETIME,
 	.connect_options = OPTION_LIFETIME | OPTION_RESUME_NEVER,

@@ -123,6 +123,23 @@ Test(account, of_a_private_network_may_be_without_tls_and_a_public_one_when_that
 	unsetenv("SANDBOXFS_INSECURE_HTTP");
 }
 
+Test(account, has_the_headers_that_a_gateway_wants)
+{
+	struct rest_account a = { 0 };
+	struct error e = { 0 };
+
+	setenv("DAYTONA_API_KEY", "dtn_1", 1);
+	setenv("SANDBOXFS_HEADERS", "X-Gate: open", 1);
+	cr_assert(eq(int, daytona_account_open(&a, &plain, &e), ERR_OK), "%s", e.text);
+	const struct http_header *last = &a.rest.headers[a.rest.headers_count - 1];
+
+	cr_expect(eq(str, (char *)last->name, "X-Gate"));
+	cr_expect(eq(str, (char *)last->value, "open"));
+	cr_expect(last->is_secret);
+	rest_account_close(&a);
+	unsetenv("SANDBOXFS_HEADERS");
+}
+
 /* ---- The login of the vendor's own program ---- */
 
 static struct scratch logged_in;

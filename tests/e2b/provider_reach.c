@@ -85,6 +85,17 @@ Test(provider_reach, what_works_asks_nobody)
 	cr_expect(eq(int, e2b_reach(b, NULL, play_step, &p, &e), ERR_OK), "%s", e.text);
 }
 
+Test(provider_reach, the_control_plane_is_sent_the_headers_of_the_environment)
+{
+	static const struct canned_row rows[] = { { LOOK, 200, RUNNING("t1"), NULL } };
+
+	setenv("E2B_API_HEADERS", "X-Gate: open", 1);
+	START(rows, RESUME_ON_ACCESS);
+	unsetenv("E2B_API_HEADERS");
+	cr_expect(strstr(server.requests[0], "\r\nX-Gate: open\r\n") != NULL, "%s",
+		server.requests[0]);
+}
+
 Test(provider_reach, an_ordinary_failure_is_passed_on)
 {
 	static const struct canned_row rows[] = { { LOOK, 200, RUNNING("t1"), NULL } };
