@@ -8,12 +8,14 @@
 #include "tools/detach.h"
 #include "tools/drain.h"
 #include "tools/exits.h"
+#include "tools/mount_elsewhere.h"
 #include "tools/namespace.h"
 #include "tools/real_path.h"
 #include "tools/say.h"
 #include "tools/umount_help.h"
 
 #include <getopt.h>
+#include <limits.h>
 #include <mntent.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -66,10 +68,25 @@ static void complain(const struct error *e)
 	say(stderr, "umount.fuse.sandboxfs: %s", e->text);
 }
 
+/* No failure: what was asked for is done, and the rest may be meant. */
+static void tell_elsewhere(const char *dir, const struct mount_device *device)
+{
+	char there[PATH_MAX];
+	pid_t pid = mount_elsewhere(device, there, sizeof there);
+
+	if (pid)
+		say(stderr,
+			"umount.fuse.sandboxfs: %s: unmounted here; the mount lives on in the "
+			"mount "
+			"namespace of process %d: umount -N %d %s ends it there",
+			dir, (int)pid, (int)pid, there);
+}
+
 static enum err unmount(const struct request *r, struct error *e)
 {
 	AUTO_FREE char *dir = real_path(r->dir);
 	struct mounted m = { .dir = dir };
+	struct mount_device device;
 	unsigned how = (r->is_lazy ? DETACH_LAZY : 0) | (r->is_forced ? DETACH_FORCE : 0);
 
 	if (!dir)
@@ -84,7 +101,10 @@ static enum err unmount(const struct request *r, struct error *e)
 		return kind;
 	if (kind)
 		complain(e);
+	mount_device_of(dir, &device);
 	kind = detach(dir, how, e);
+	if (!kind)
+		tell_elsewhere(dir, &device);
 	if (!kind && r->is_verbose)
 		say(stdout, "%s: unmounted", dir);
 	return kind;

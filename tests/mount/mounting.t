@@ -214,6 +214,18 @@ ok "it is unmounted" deadline "$PATIENCE" umount dir
 is_gone "beside another namespace" dir
 kill $outside
 
+# A container that began meanwhile has one.
+ok "a mount is there again" deadline "$PATIENCE" "$SANDBOXFS" local:x dir
+unshare -m sleep 1000 &
+outside=$!
+ok "and in another namespace" wait_until "$PATIENCE" grep -q "$SCRATCH/dir fuse.sandboxfs" /proc/$outside/mounts
+deadline "$PATIENCE" umount dir 2>err
+is "it is unmounted here, and told where it lives on" "$? $(cat err)" "0 umount.fuse.sandboxfs: $SCRATCH/dir: unmounted here; the mount lives on in the mount namespace of process $outside: umount -N $outside $SCRATCH/dir ends it there"
+deadline "$PATIENCE" umount -N $outside "$SCRATCH/dir" 2>err
+is "as that does" "$? $(cat err)" "0 "
+is_gone "unmounted in both" dir
+kill $outside
+
 # ---- An ordinary user ----------------------------------------------------------------------------
 
 # With a store of its own: root's is closed to it.
