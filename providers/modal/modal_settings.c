@@ -117,7 +117,7 @@ static char *find_path(void)
 	return given ? strdup(given) : login_home_path(".modal.toml");
 }
 
-static enum err read_text(struct profile *p, char *text, struct error *e)
+static enum err parse_named(struct profile *p, char *text, struct error *e)
 {
 	struct error why = { 0 };
 	size_t len;
@@ -129,19 +129,22 @@ static enum err read_text(struct profile *p, char *text, struct error *e)
 	return kind ? error_set(e, kind, "modal: %s: %s", p->file.path, why.text) : ERR_OK;
 }
 
-static enum err read_profile(struct profile *p, struct error *e)
+static enum err read_text(struct profile *p, struct error *e)
 {
 	AUTO_FREE char *text = malloc(LOGIN_FILE_MAX);
 	enum err kind;
 
-	p->file.path = find_path();
-	if (!p->file.path)
-		return ERR_OK;
 	if (!text)
 		return error_set(e, ERR_NO_MEMORY, "modal");
-	kind = read_text(p, text, e);
+	kind = parse_named(p, text, e);
 	explicit_bzero(text, LOGIN_FILE_MAX);
 	return kind;
+}
+
+static enum err read_profile(struct profile *p, struct error *e)
+{
+	p->file.path = find_path();
+	return p->file.path ? read_text(p, e) : ERR_OK;
 }
 
 /* The half of a token that is secret stands for both. */

@@ -5,9 +5,12 @@
 #include "providers/more_headers.h"
 #include "providers/plain_http.h"
 
+#include <assert.h>
 #include <stdio.h>
-#include <string.h>
 #include <strings.h>
+
+/* The key, what a login says besides, and the vendor's own. */
+#define FACTS_HEADERS_MAX 8
 
 /* What a user sets counts before what a login says. */
 static const char *choose_url(const struct rest_account_facts *facts, const struct login *login)
@@ -50,41 +53,53 @@ static size_t put_headers(struct http_header *headers, const struct rest_account
 	if (login->tenant && !has_header(facts, facts->login->tenant_header))
 		headers[count++] = (struct http_header){ .name = facts->login->tenant_header,
 			.value = login->tenant };
+	assert(count + facts->more_count <= FACTS_HEADERS_MAX);
 	for (size_t i = 0; i < facts->more_count; i++)
 		headers[count++] = facts->more[i];
 	return count;
 }
 
+/* Whether the key may go there, and how. */
+static enum err check_url(const struct rest_account *a, const struct rest_account_facts *facts,
+	const struct login *login, const char *url, struct error *e)
+{
+	enum err kind = check_login(facts, login, url, e);
+
+	return kind ? kind : plain_http_allow(a->http, url, facts->is_plain_asked, e);
+}
+
 static enum err init_rest(struct rest_account *a, const struct rest_account_facts *facts,
+	const struct login *login, const char *value, const char *url, struct error *e)
+{
+	struct http_header headers[FACTS_HEADERS_MAX + MORE_HEADERS_MAX];
+	AUTO_MORE_HEADERS struct more_headers more = { 0 };
+	enum err kind = more_headers_read(&more, facts->headers_variable, e);
+	size_t count;
+
+	if (kind)
+		return kind;
+	count = put_headers(headers, facts, login, value);
+	for (size_t i = 0; i < more.count; i++)
+		headers[count++] = more.headers[i];
+	kind = rest_init(&a->rest, a->http, facts->vendor, url, headers, count, facts->judge, e);
+	a->rest.frame = facts->frame;
+	return kind;
+}
+
+static enum err open_at_url(struct rest_account *a, const struct rest_account_facts *facts,
 	const struct login *login, const char *value, struct error *e)
 {
 	const char *chosen = choose_url(facts, login);
 	AUTO_FREE char *base = facts->root ? facts->root(chosen) : rest_without_slashes(chosen);
-	AUTO_MORE_HEADERS struct more_headers more = { 0 };
-	AUTO_FREE struct http_header *headers =
-		calloc(facts->more_count + 2 + MORE_HEADERS_MAX, sizeof *headers);
 	AUTO_FREE char *url = NULL;
-	size_t count;
 	enum err kind;
 
-	if (!headers || !base ||
-		asprintf(&url, "%s%s", base, facts->below ? facts->below : "") < 0) {
+	if (!base || asprintf(&url, "%s%s", base, facts->below ? facts->below : "") < 0) {
 		url = NULL;
 		return error_set(e, ERR_NO_MEMORY, "%s", facts->vendor);
 	}
-	kind = check_login(facts, login, url, e);
-	if (!kind)
-		kind = plain_http_allow(a->http, url, facts->is_plain_asked, e);
-	if (!kind)
-		kind = more_headers_read(&more, facts->headers_variable, e);
-	if (kind)
-		return kind;
-	count = put_headers(headers, facts, login, value);
-	memcpy(headers + count, more.headers, more.count * sizeof *headers);
-	kind = rest_init(&a->rest, a->http, facts->vendor, url, headers, count + more.count,
-		facts->judge, e);
-	a->rest.frame = facts->frame;
-	return kind;
+	kind = check_url(a, facts, login, url, e);
+	return kind ? kind : init_rest(a, facts, login, value, url, e);
 }
 
 static enum err open_with_key(struct rest_account *a, const struct rest_account_facts *facts,
@@ -100,7 +115,7 @@ static enum err open_with_key(struct rest_account *a, const struct rest_account_
 		value = NULL;
 		return error_set(e, ERR_NO_MEMORY, "%s", facts->vendor);
 	}
-	return init_rest(a, facts, login, value, e);
+	return open_at_url(a, facts, login, value, e);
 }
 
 enum err rest_account_open(struct rest_account *out, const struct rest_account_facts *facts,

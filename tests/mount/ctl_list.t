@@ -45,12 +45,12 @@ if [ "$PROVIDER" = local ]; then
 	without_key() {
 		env -u E2B_API_KEY HOME="$SCRATCH" "$SANDBOXCTL" "$@"
 	}
-	says "no key" 1 "sandboxctl: e2b: no key: set E2B_API_KEY, or give -o key_file=FILE (mode 0600), with sandboxctl \
+	says "no key" 1 "sandboxctl: e2b: no key: set E2B_API_KEY, log in with e2b auth login, or give -o key_file=FILE (mode 0600), with sandboxctl \
 --key-file FILE; sudo and mount(8) do not pass the environment on" without_key list e2b
 	for command in "info e2b:abc" "delete e2b:abc" "pause e2b:abc" "resume e2b:abc" "extend e2b:abc" "create e2b" \
 		"exec e2b:abc true" "push . e2b:abc" "pull e2b:abc ." "url e2b:abc 80" "with e2b -- true"; do
 		# shellcheck disable=SC2086
-		like "no key for $command" "$(without_key $command 2>&1)" "^sandboxctl: e2b: no key: set E2B_API_KEY, or give "
+		like "no key for $command" "$(without_key $command 2>&1)" "^sandboxctl: e2b: no key: set E2B_API_KEY, log in with e2b auth login, or give "
 	done
 	echo key >key
 	chmod 644 key

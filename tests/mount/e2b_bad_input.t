@@ -28,7 +28,7 @@ KEY=$E2B_API_KEY
 # ---- The key -------------------------------------------------------------------------------------
 
 unset E2B_API_KEY
-refused "no key" 1 'e2b: no key: set E2B_API_KEY, or give -o key_file=FILE \(mode 0600\), with sandboxctl --key-file FILE; sudo and mount\(8\) do not pass the environment on' \
+refused "no key" 1 'e2b: no key: set E2B_API_KEY, log in with e2b auth login, or give -o key_file=FILE \(mode 0600\), with sandboxctl --key-file FILE; sudo and mount\(8\) do not pass the environment on' \
 	"$good"
 echo "two words" >key
 chmod 600 key
