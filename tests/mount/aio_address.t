@@ -17,7 +17,7 @@ mkdir dir
 
 # reaches NAME SOURCE: a mount of it shows what is written there.
 reaches() {
-	"$SANDBOXFS" "$2" dir 2>err
+	"$SANDBOXFS" "$2" dir -o close=wait 2>err
 	is "$1: is mounted" "$? $(cat err)" "0 "
 	echo "$1" >dir/file
 	is "$1: is written" "$(ctl exec "$2" -- cat file 2>/dev/null)" "$1"
@@ -44,6 +44,16 @@ export SANDBOX_HOST="sandbox.localhost:$port"
 reaches "a name below localhost" aio:
 export SANDBOX_HOST="http://127.0.0.1:$port/"
 reaches "a URL" aio:
+
+"$SANDBOXFS" aio: dir -o "header=X-Gate: open-sesame" 2>err
+is "with a header of the user's own: is mounted" "$? $(cat err)" "0 "
+is "the header arrives" "$(vendor_request GET "$ADMIN/received?contains=open-sesame" | sed 's/.*"found":\([a-z]*\).*/\1/')" true
+umount dir
+"$SANDBOXFS" aio: dir -o header=open-sesame 2>err
+is "what is no header is refused" "$? $(cat err)" "1 sandboxfs: header= wants at most 31 lines of NAME: VALUE"
+"$SANDBOXFS" local:x dir -o "header=X-Gate: open-sesame" 2>err
+is "and where there is no API to send it to" "$? $(cat err)" \
+	"1 sandboxfs: local: its requests have no headers of one's own; leave header= out"
 
 if [ -e /proc/net/if_inet6 ] && grep -q '^00000000000000000000000000000001 ' /proc/net/if_inet6; then
 	relay_from ::1 six
