@@ -3,7 +3,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/home.h"
-#include "providers/rest_login.h"
+#include "providers/rest/login.h"
 #include "providers/variables.h"
 
 #include <stdio.h>

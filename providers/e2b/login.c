@@ -1,7 +1,7 @@
 /* The file of the vendor's own program (@e2b/cli 2.x, src/user.ts). */
 #include "providers/e2b/account.h"
 
-#include "providers/rest_login.h"
+#include "providers/rest/login.h"
 
 static char *find_path(void)
 {

@@ -1,7 +1,7 @@
 /* The file of the vendor's own program and SDK (npm langsmith 0.12.0, lib/utils/profiles.js). */
 #include "providers/langsmith/account.h"
 
-#include "providers/rest_login.h"
+#include "providers/rest/login.h"
 #include "providers/variables.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Whose file a login is, where its key goes, and what counts before it. */
 #include "providers/base/cleanup.h"
 #include "providers/key.h"
-#include "providers/rest_login.h"
+#include "providers/rest/login.h"
 #include "tests/support/scratch.h"
 
 #include <criterion/criterion.h>

@@ -1,4 +1,4 @@
-#include "providers/rest_login.h"
+#include "providers/rest/login.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/key.h"

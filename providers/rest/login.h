@@ -1,10 +1,10 @@
 /*
- * rest_login.h - what formats of logins that are JSON share.
+ * login.h - what formats of logins that are JSON share.
  */
 #pragma once
 
 #include "providers/login.h"
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 /* json_object_put() is the caller's. ERR_INVALID: it is no JSON object. */
 enum err login_json(struct json_object **out, const char *text, size_t len, struct error *e);
