@@ -1,13 +1,8 @@
 /*
- * block_index.h - which blocks the versions of files are made of, in one table of a fixed size for all sandboxes.
+ * block_index.h - which blocks the versions of files are made of, in one table (records.h) for all sandboxes.
  *
  * A version of a file is what (sandbox, dev, ino, btime, size, mtime, ctime) tell apart: its bytes never change. Whoever
  * notes one knows that it is settled (tree_settled_at()), so that later bytes have a later ctime.
- *
- * The table is a file of pages, each with some records, the newest first. A record is found in its page alone, written in
- * one call and believed by its checksum, so that several processes use the table at once, it needs neither memory nor
- * loading nor compaction, and damage, or two processes that note at once, cost what stood there. A full page forgets its
- * oldest record; one that is used before is made new.
  *
  * Any function may be called from any thread.
  */
