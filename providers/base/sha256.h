@@ -1,0 +1,11 @@
+/*
+ * sha256.h - SHA-256 (FIPS 180-4) of bytes in memory: a hash for which nobody can find other bytes.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SHA256_SIZE 32
+
+void sha256(const void *bytes, size_t len, unsigned char out[SHA256_SIZE]);
