@@ -20,6 +20,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/base/hex.h"
+#include "providers/base/log.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -100,6 +101,22 @@ static void pass_on(void *context, const struct tree_told *told)
 	}
 }
 
+/* Where that is impossible all is shown again as the sandbox has it. */
+static void start_shown(struct cache *c)
+{
+	const struct shown_options options = { .dir = c->options.contents_dir,
+		.provider = c->provider->ops->name,
+		.sandbox = c->sandbox.id,
+		.root = c->sandbox.root };
+	struct error why = { 0 };
+
+	if (!options.dir)
+		return;
+	if (shown_new(&c->shown, &options, &why))
+		log_info(LOG_CACHE, "what is shown is not remembered: %s", why.text);
+	tree_remembers(c->tree, c->shown);
+}
+
 /* What connecting told of the root is believed like any answer: mounting asks for it next. */
 static enum err new_tree(struct cache *c, const struct root_facts *root, struct error *e)
 {
@@ -111,6 +128,7 @@ static enum err new_tree(struct cache *c, const struct root_facts *root, struct 
 	c->tree = tree_new(&root->attr, CACHE_IDLE_MAX);
 	if (!c->tree)
 		return error_set(e, ERR_NO_MEMORY, "cache");
+	start_shown(c);
 	tree_tells(c->tree, pass_on, c);
 	return tree_learn_attr(c->tree, tree_root(c->tree), tree_seen(c->tree), &news, &changed, e);
 }
@@ -262,6 +280,7 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 		trust_free(c->trust);
 		tree_free(c->tree);
 		retries_free(c->retries);
+		shown_free(c->shown);
 		return kind;
 	}
 	if (p->is_opened)
@@ -302,6 +321,7 @@ void cache_free(struct cache *c)
 	trust_free(c->trust);
 	tree_free(c->tree);
 	retries_free(c->retries);
+	shown_free(c->shown);
 	pthread_rwlock_destroy(&c->observing);
 	pthread_rwlock_destroy(&c->doubting);
 	pthread_mutex_destroy(&c->lock);

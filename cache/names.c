@@ -51,8 +51,10 @@ static void tell_link(void *context, struct inode *link)
 /* What a link may show, `moved` itself or one below, depends on how deep it stands. */
 static void tell_moved_links(struct cache *c, struct inode *moved)
 {
-	if (moved)
-		tree_each_link(c->tree, moved, tell_link, c);
+	if (!moved)
+		return;
+	tree_note_links(c->tree, moved);
+	tree_each_link(c->tree, moved, tell_link, c);
 }
 
 /* A name is given to contents that are there: what was refused must not take the place of what is whole. */
@@ -87,8 +89,10 @@ static enum err hand_out_made(struct cache *c, struct inode *dir, const char *na
 
 	if (!i)
 		return error_set(e, ERR_NO_MEMORY, "%s", name);
-	if (news.link)
+	if (news.link) {
 		tree_link_is_ours(c->tree, i);
+		tree_note_links(c->tree, i);
+	}
 	cache_hand_out(c, dir, name, i, out);
 	tree_unpin(c->tree, i);
 	return ERR_OK;

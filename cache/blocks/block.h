@@ -6,11 +6,10 @@
  */
 #pragma once
 
-#include "cache/session/block_size.h"
-
 #include "providers/verbs.h"
 
 /* Of 1 MiB that changed in one place little is stored twice, and 100 MB are not yet a thousand files. */
+#define BLOCK_SIZE ((size_t)128 * 1024)
 
 /* XXH3-128, canonical: as FETCH_HASHES has it. */
 struct block_name {

@@ -32,7 +32,7 @@ struct cache_options {
 	bool full_fails; /* a change that finds it full waits only while the sandbox can be reached */
 	const char *mount; /* told to who wants the same journal; NULL: shown nowhere */
 	const char *
-		contents_dir; /* of a remote one: where contents are kept (block_store.h); NULL: in memory */
+		contents_dir; /* where contents are kept, of a remote one (block_store.h), and what was shown (shown.h); NULL: in memory */
 	uint64_t contents_max; /* bytes it may take; 0: chosen there */
 	/* Of the change stream (watch_request). */
 	unsigned char watcher[WATCHER_ID_SIZE];

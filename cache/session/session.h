@@ -1,7 +1,7 @@
 /*
  * session.h - what the parts of the cache share.
  *
- * The parts are folders, each of which calls only those before it: session, tree, journal, blocks,
+ * The parts are folders, each of which calls only those before it: session, blocks, journal, tree,
  * lease, read, write, and then the cache's face (cache.h, metadata.h, contents.h, names.h). What a
  * part needs of one behind it is an upcall.
  */
@@ -23,6 +23,7 @@
 
 struct tree;    /* cache/tree/tree.h */
 struct stored;  /* cache/blocks/block_store.h */
+struct shown;   /* cache/blocks/shown.h */
 struct lease;   /* cache/lease/lease.h */
 struct retries; /* cache/lease/retry.h */
 struct trust;   /* cache/lease/validity.h */
@@ -81,6 +82,7 @@ struct cache {
 	struct fill *fill;                      /* NULL: no file is fetched behind its reader */
 	struct stored *stored;                  /* NULL: nothing is; nor the next */
 	struct recall *recall;
+	struct shown *shown; /* NULL: nothing is remembered for later mounts */
 	struct retries *retries;
 	pthread_mutex_t lock; /* guards what follows */
 	struct space space;

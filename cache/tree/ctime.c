@@ -80,7 +80,7 @@ static bool is_otherwise_equal(const struct attr *a, const struct attr *b)
 		(S_ISDIR(a->mode) || a->nlink == b->nlink);
 }
 
-void awaited_ctime_told_locked(struct inode *i, const struct attr *told)
+void awaited_ctime_told_locked(const struct tree *t, struct inode *i, const struct attr *told)
 {
 	struct kept_ctime *kept = inode_extra_locked(i)->kept_ctime;
 
@@ -89,11 +89,39 @@ void awaited_ctime_told_locked(struct inode *i, const struct attr *told)
 	bool is_it = time_equals(kept->real, i->attr.ctime) && is_as_foreseen(&i->attr, told) &&
 		is_otherwise_equal(&i->attr, told);
 
-	if (is_it)
-		*kept = (struct kept_ctime){ .shown = kept->shown, .real = told->ctime };
-	else
+	if (!is_it) {
 		forget_ctime_locked(i);
+		return;
+	}
+	*kept = (struct kept_ctime){ .shown = kept->shown, .real = told->ctime };
+	note_shown_locked(t, i, told);
 }
+
+/* ---- For later mounts ---- */
+
+void note_shown_locked(const struct tree *t, const struct inode *i, const struct attr *real)
+{
+	const struct inode_extra *x = inode_extra_locked(i);
+	const struct shown_inode shown = { .number = x->shown_ino,
+		.ctime = shown_ctime_locked(i, real->ctime) };
+
+	if (x->shown_ino || !time_equals(shown.ctime, real->ctime))
+		shown_note(t->shown, real, &shown);
+}
+
+void recall_shown_locked(struct tree *t, struct inode *i)
+{
+	struct shown_inode shown;
+
+	if (!shown_find(t->shown, &i->attr, &shown))
+		return;
+	keep_ctime_locked(i, shown.ctime);
+	/* One that was given a number just now has it because somebody remembers another by its own. */
+	if (shown.number && inode_extra_make_locked(i) && !i->extra->shown_ino)
+		i->extra->shown_ino = shown.number;
+}
+
+/* ---- Asked for ---- */
 
 struct timespec tree_shown_ctime(struct tree *t, struct inode *i, const struct attr *attr)
 {

@@ -92,7 +92,7 @@ static void take_attr_locked(struct tree *t, struct inode *i, const struct watch
 		!time_equals(i->attr.mtime, event->attr.mtime);
 
 	touch_locked(t, i);
-	awaited_ctime_told_locked(i, &event->attr);
+	awaited_ctime_told_locked(t, i, &event->attr);
 	i->attr = event->attr;
 	i->settled = false;
 	i->own = false;

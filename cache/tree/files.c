@@ -1,7 +1,7 @@
 /* Which small files are likely to be read after one: for cache/read/prefetch.h. */
 #include "cache/tree/tree_inside.h"
 
-#include "cache/session/block_size.h"
+#include "cache/blocks/block.h"
 
 #include <stdlib.h>
 #include <string.h>

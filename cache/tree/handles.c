@@ -82,7 +82,6 @@ char *tree_close(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
 	i->opens--;
-	forget_shown_locked(t, i);
 	char *staged = leave_staging_locked(t, i);
 
 	inode_rest_locked(t, i);
@@ -114,7 +113,6 @@ char *tree_kernel_forget(struct tree *t, struct inode *i, uint64_t count)
 	i->kernel_refs -= count < i->kernel_refs ? count : i->kernel_refs;
 	if (!i->kernel_refs)
 		i->has_pages = false;
-	forget_shown_locked(t, i);
 	char *staged = leave_staging_locked(t, i);
 
 	inode_rest_locked(t, i);

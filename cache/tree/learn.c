@@ -81,7 +81,7 @@ bool take_news_locked(
 	i->settled =
 		tree_settled_at(&news->attr, news->now) || stays_settled_locked(i, &news->attr);
 	i->attr_until_ms = belief_in_news_locked(t, i, seen, news);
-	awaited_ctime_told_locked(i, &news->attr);
+	awaited_ctime_told_locked(t, i, &news->attr);
 	i->attr = news->attr;
 	i->own = false;
 	const char *link = inode_extra_locked(i)->link;
@@ -89,6 +89,8 @@ bool take_news_locked(
 	if (news->link && (!link || strcmp(link, news->link))) {
 		inode_set_link_locked(i, news->link);
 		i->link_is_ours = false;
+		for (struct dentry *d = i->names; d; d = d->next_of_inode)
+			d->link_is_ours = false;
 	}
 	return changed;
 }
@@ -150,6 +152,8 @@ static struct inode *inode_learned_locked(struct tree *t, const struct attr *att
 		inode_unhash_locked(t, known);
 	struct inode *i = inode_new_locked(t, attr);
 
+	if (i)
+		recall_shown_locked(t, i);
 	if (i && is_older)
 		inode_unhash_locked(t, i);
 	else if (i && known)
@@ -267,6 +271,7 @@ struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *nam
 			*changed = take_news_locked(t, i, seen, news);
 		else
 			pass_news_locked(i, news);
+		recall_link_locked(t, i);
 		judge_learned_locked(t, dir, name, seen);
 	}
 	pthread_mutex_unlock(&t->lock);
@@ -339,6 +344,7 @@ enum err tree_learn_attr(struct tree *t, struct inode *i, uint64_t seen,
 		*changed = take_news_locked(t, i, seen, news);
 	else
 		pass_news_locked(i, news);
+	recall_link_locked(t, i);
 	pthread_mutex_unlock(&t->lock);
 	return kind;
 }

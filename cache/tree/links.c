@@ -1,6 +1,8 @@
 /* The texts of symbolic links. */
 #include "cache/tree/tree_inside.h"
 
+#include "providers/base/cleanup.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -47,6 +49,63 @@ bool tree_link_name_is_ours(
 	pthread_mutex_unlock(&t->lock);
 	return is_ours;
 }
+
+/* ---- For later mounts ---- */
+
+void recall_link_locked(struct tree *t, struct inode *link)
+{
+	const char *text = inode_extra_locked(link)->link;
+
+	if (!t->shown || !text || !S_ISLNK(link->attr.mode))
+		return;
+	for (struct dentry *d = link->names; d; d = d->next_of_inode) {
+		AUTO_FREE char *path =
+			d->link_is_ours ? NULL : path_build_locked(t, d->dir, d->name);
+
+		if (!path || !shown_knows_link(t->shown, &link->attr, path, text))
+			continue;
+		link->link_is_ours = true;
+		d->link_is_ours = true;
+	}
+}
+
+void note_link_locked(struct tree *t, struct inode *link)
+{
+	const char *text = inode_extra_locked(link)->link;
+
+	if (!text || !link->link_is_ours || link->provisional)
+		return;
+	for (const struct dentry *d = link->names; d; d = d->next_of_inode) {
+		AUTO_FREE char *path =
+			d->link_is_ours ? path_build_locked(t, d->dir, d->name) : NULL;
+
+		if (path)
+			shown_note_link(t->shown, &link->attr, path, text);
+	}
+}
+
+/* The next name below `top` after `d`, which is below it. */
+static const struct dentry *next_below(const struct dentry *d, const struct inode *top)
+{
+	if (d->inode->children)
+		return d->inode->children;
+	while (!d->sibling_next && d->dir != top)
+		d = d->dir->names;
+	return d->sibling_next;
+}
+
+void tree_note_links(struct tree *t, struct inode *top)
+{
+	if (!t->shown)
+		return;
+	pthread_mutex_lock(&t->lock);
+	note_link_locked(t, top);
+	for (const struct dentry *d = top->children; d; d = next_below(d, top))
+		note_link_locked(t, d->inode);
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- Those that the kernel knows ---- */
 
 static bool is_below_locked(const struct tree *t, const struct inode *i, const struct inode *dir)
 {

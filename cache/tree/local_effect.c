@@ -95,10 +95,14 @@ static void adopt_answer_locked(struct tree *t, const struct tree_scope *s, stru
 	struct attr foreseen = i->attr;
 	struct timespec shown = shown_ctime_locked(i, foreseen.ctime);
 
-	if (!adopt_locked(t, i, s, attr, until_ms))
+	if (!adopt_locked(t, i, s, attr, until_ms)) {
 		await_ctime_locked(t, i, attr->ctime);
-	else if (is_as_foreseen(&foreseen, &i->attr))
+		return;
+	}
+	if (is_as_foreseen(&foreseen, &i->attr))
 		keep_ctime_locked(i, shown);
+	note_shown_locked(t, i, attr);
+	note_link_locked(t, i);
 }
 
 void tree_answered(struct tree *t, const struct tree_scope *s, struct inode *i,
@@ -118,8 +122,10 @@ void tree_answered_untold(struct tree *t, struct inode *i, struct timespec ctime
 {
 	pthread_mutex_lock(&t->lock);
 	take_back_locked(t, i);
-	if (i->foreseen)
+	if (i->foreseen) {
 		await_ctime_locked(t, i, ctime);
+		note_shown_locked(t, i, &i->attr);
+	}
 	i->attr_until_ms = 0;
 	i->complete_until_ms = 0;
 	pthread_mutex_unlock(&t->lock);

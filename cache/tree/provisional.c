@@ -114,7 +114,6 @@ void take_identity_locked(struct tree *t, struct inode *i, const struct attr *at
 	/* What has lost its names meanwhile is found by none. */
 	if (!i->gone || inode_extra_locked(i)->staged)
 		inode_hash_locked(t, i);
-	forget_shown_locked(t, i);
 }
 
 void tree_placed(struct tree *t, struct inode *i, const struct attr *attr)
@@ -130,7 +129,6 @@ void tree_placed(struct tree *t, struct inode *i, const struct attr *attr)
 		i->moved = ++t->serial;
 		if (i->extra)
 			i->extra->replaced = i->moved;
-		forget_shown_locked(t, i);
 	}
 	pthread_mutex_unlock(&t->lock);
 }
@@ -226,18 +224,6 @@ void tree_replacing(struct tree *t, struct inode *i, int delta)
 	if (x && (delta > 0 || x->replacing))
 		x->replacing += (unsigned)delta;
 	pthread_mutex_unlock(&t->lock);
-}
-
-void forget_shown_locked(struct tree *t, struct inode *i)
-{
-	if (i->kernel_refs || i->opens)
-		return;
-	if (is_number_kept_locked(t, &i->attr)) {
-		if (!inode_extra_locked(i)->shown_ino)
-			show_number_locked(i, number_locked(t));
-	} else if (i->extra) {
-		i->extra->shown_ino = 0;
-	}
 }
 
 static void refuse_name_locked(struct tree *t, struct dentry *d)

@@ -5,6 +5,7 @@
 #include "providers/base/condition.h"
 
 #include <stdlib.h>
+#include <sys/random.h>
 
 int64_t tree_now_ms(void)
 {
@@ -37,6 +38,22 @@ struct tree *tree_new(const struct attr *root, size_t idle_max)
 	pthread_mutex_init(&t->lock, NULL);
 	condition_init(&t->settled);
 	return take(t);
+}
+
+/* The numbers that earlier mounts gave may be shown again: from anywhere none of them is likely to be met. */
+#define NUMBERS_MASK (((uint64_t)1 << 55) - 1)
+
+void tree_remembers(struct tree *t, struct shown *shown)
+{
+	uint64_t from = 0;
+
+	if (getrandom(&from, sizeof from, 0) != (ssize_t)sizeof from)
+		return;
+	pthread_mutex_lock(&t->lock);
+	t->shown = shown;
+	t->provisionals = from & NUMBERS_MASK;
+	recall_shown_locked(t, t->root);
+	pthread_mutex_unlock(&t->lock);
 }
 
 void tree_free(struct tree *t)

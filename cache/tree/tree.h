@@ -108,6 +108,13 @@ struct tree *tree_new(const struct attr *root, size_t idle_max);
 void tree_free(struct tree *t);
 struct inode *tree_root(struct tree *t);
 
+/*
+ * What is shown of files that are made or changed here is noted in `shown`, and what was noted is
+ * shown again. To be called before anything is learned but the root.
+ */
+struct shown;
+void tree_remembers(struct tree *t, struct shown *shown);
+
 /* Pins: while one is held the inode stays. */
 void tree_pin(struct tree *t, struct inode *i);
 void tree_unpin(struct tree *t, struct inode *i);
@@ -408,7 +415,7 @@ bool tree_still(struct tree *t, struct inode *i, uint64_t seen, const struct att
  * A foreseen change makes `name`, which is absent in `dir`: an inode with the mode, owner, size and times of news->attr;
  * the rest of it is filled in here. It is believed until the sandbox answers, whatever comes into doubt meanwhile: nobody
  * else knows of it. tree_expect() of it is all zero. A directory is complete and empty. Returned pinned, NULL without
- * memory. The number that is shown of it stays until the kernel has forgotten it and nobody has it open.
+ * memory. The number that is shown of it stays.
  */
 struct inode *tree_foresee_made(
 	struct tree *t, struct inode *dir, const char *name, const struct tree_news *news);
@@ -571,12 +578,18 @@ bool tree_link_text(struct tree *t, struct inode *i, char *out, size_t room, boo
 /* The link was made through this mount, under the one name that it has. */
 void tree_link_is_ours(struct tree *t, struct inode *i);
 /*
- * Whether `name` in `dir` is a name of the link that was given to it through this mount: made,
- * linked or renamed here. A name that the sandbox gave to the same link is not, where others of the
- * link are neither one that is given to it then.
+ * Whether `name` in `dir` is a name of the link that was given to it through this mount, or an
+ * earlier one: made, linked or renamed here. A name that the sandbox gave to the same link is not,
+ * where others of the link are neither one that is given to it then.
  */
 bool tree_link_name_is_ours(
 	struct tree *t, struct inode *dir, const char *name, const struct inode *i);
+/*
+ * `top` was made, linked or renamed: the places of links whose texts were written here, `top`
+ * itself and below it, are noted for later mounts; of those that the sandbox does not have yet by
+ * tree_answered().
+ */
+void tree_note_links(struct tree *t, struct inode *top);
 /* Calls `tell` for every symbolic link that is `top` or below it and that the kernel may know, without the lock. */
 void tree_each_link(struct tree *t, struct inode *top,
 	void (*tell)(void *context, struct inode *link), void *context);

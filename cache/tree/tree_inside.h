@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "cache/blocks/shown.h"
 #include "cache/tree/tree.h"
 
 #include "providers/base/path_set.h"
@@ -45,7 +46,7 @@ struct tree {
 	pthread_cond_t settled; /* a move or a removal ended */
 	struct inode *root;
 	uint64_t serial;       /* of the last step of a local change */
-	uint64_t provisionals; /* made so far */
+	uint64_t provisionals; /* the last number of ours that was given */
 	uint64_t doubted;      /* when everything was last doubted */
 	uint64_t told_beyond;  /* when others last changed what lies beyond what is known */
 	/* What was asked then or later, by serial number, may be held; UINT64_MAX: nothing. */
@@ -64,7 +65,8 @@ struct tree {
 	LIST_HEAD(, late) late_by_name[LATE_BUCKETS], late_by_dir[LATE_BUCKETS];
 	size_t late_count;
 	int64_t late_judged_ms; /* when those that waited for long were judged last */
-	tree_tell tell;         /* set before anything is heard */
+	struct shown *shown;    /* set before anything is heard, as the next */
+	tree_tell tell;
 	void *tell_context;
 	unsigned strays; /* directories that were moved here and not yet in the sandbox */
 	bool has_missed; /* something was told that may be of what is below one of those */
@@ -254,8 +256,6 @@ bool is_only_here_locked(const struct dentry *d, uint64_t seen);
 void take_identity_locked(struct tree *t, struct inode *i, const struct attr *attr);
 /* A number that only this mount knows: it is no other inode's. */
 uint64_t number_locked(struct tree *t);
-/* The number of its own and a ctime that was kept are shown until nobody remembers them. */
-void forget_shown_locked(struct tree *t, struct inode *i);
 
 /* ---- ctime.c ---- */
 
@@ -270,7 +270,11 @@ void forget_ctime_locked(struct inode *i);
  */
 void await_ctime_locked(struct tree *t, struct inode *i, struct timespec ctime);
 /* That word, before the attributes are taken. */
-void awaited_ctime_told_locked(struct inode *i, const struct attr *told);
+void awaited_ctime_told_locked(const struct tree *t, struct inode *i, const struct attr *told);
+/* What is shown of `i` otherwise than the sandbox has it, which is `real`, is noted for later mounts. */
+void note_shown_locked(const struct tree *t, const struct inode *i, const struct attr *real);
+/* What was noted of a file that this mount has just learned of. */
+void recall_shown_locked(struct tree *t, struct inode *i);
 /* Whether it is what was foreseen, but for what only the sandbox can say. */
 bool is_as_foreseen(const struct attr *foreseen, const struct attr *now);
 
@@ -343,3 +347,7 @@ void places_moved_locked(struct tree *t, const struct inode *i, unsigned depth_b
 
 /* Whether every name of the link was given to it through this mount. */
 bool are_names_ours_locked(const struct inode *link);
+/* A name of a link, and its text, were learned: both may have been given through an earlier mount. */
+void recall_link_locked(struct tree *t, struct inode *link);
+/* Of a link whose text was written here: its places are noted for later mounts. */
+void note_link_locked(struct tree *t, struct inode *link);

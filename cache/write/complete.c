@@ -12,6 +12,7 @@
 #include "providers/base/path.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* ---- Done ---- */
@@ -36,14 +37,19 @@ static void note_answered(
 	b->answered_at = p->gatherings;
 }
 
-/* Of what is not told the time is that of the moved file, or of a directory. */
-static void adopt_untold(struct pending *p, struct inode *i, const struct change_result *r)
+/* Its attributes are not told, and the time of the change about. */
+static void adopt_untold(struct pending *p, struct inode *i, struct timespec ctime)
 {
-	static const struct attr none;
-	const struct attr *beside = r->has_attr ? &r->attr : r->has_parent ? &r->parent : &none;
+	i->backlog->answered = (struct attr){ 0 };
+	tree_answered_untold(p->cache->tree, i, ctime);
+}
 
-	i->backlog->answered = none;
-	tree_answered_untold(p->cache->tree, i, beside->ctime);
+/* About that of the moved file, or of a directory. */
+static struct timespec ctime_beside(const struct change_result *r)
+{
+	static const struct timespec unknown;
+
+	return r->has_attr ? r->attr.ctime : r->has_parent ? r->parent.ctime : unknown;
 }
 
 static void adopt(struct pending *p, struct queued *q, struct inode *i, const struct attr *attr)
@@ -94,7 +100,7 @@ static void adopt_dir(
 	if (attr)
 		adopt(p, q, dir, attr);
 	else
-		adopt_untold(p, dir, r);
+		adopt_untold(p, dir, ctime_beside(r));
 }
 
 /* Somebody in the sandbox appended before us: what the kernel has cached of the end is not the end. */
@@ -207,9 +213,10 @@ static void check_taken(struct pending *p, const struct queued *q, const struct 
 static void adopt_over(struct pending *p, struct inode *i, const struct change_result *r)
 {
 	struct attr *latest = &i->backlog->answered;
+	bool is_told = r->over.ctime.tv_sec;
 
-	adopt_untold(p, i, r);
-	if (!r->over.ctime.tv_sec)
+	adopt_untold(p, i, is_told ? r->over.ctime : ctime_beside(r));
+	if (!is_told)
 		return;
 	tree_attr(p->cache->tree, i, latest);
 	latest->size = r->over.size;
@@ -284,14 +291,28 @@ void batch_keep_contents(struct pending *p, const struct batch *b)
 
 /* ---- Attributes ---- */
 
+/* The text of a link that the mount before made, which the tree knows nothing of. */
+static void note_recovered_link(
+	struct pending *p, const struct queued *q, const struct change_result *r)
+{
+	const struct change *c = &q->change;
+	AUTO_FREE char *text =
+		c->op == CHANGE_SYMLINK && r->has_attr ? strndup(c->data, c->data_len) : NULL;
+
+	if (text)
+		shown_note_link(p->cache->shown, &r->attr, c->path, text);
+}
+
 static void done_locked(struct pending *p, struct queued *q, const struct change *sent,
 	const struct change_result *r)
 {
 	const struct change_about *about = &q->about;
 
 	pending_base_moved_locked(p, q, r);
-	if (q->is_recovered)
+	if (q->is_recovered) {
 		pending_base_recovered_locked(p, q, r);
+		note_recovered_link(p, q, r);
+	}
 	if (q->is_beside)
 		return;
 	check_landing(p, q, r);
@@ -305,7 +326,7 @@ static void done_locked(struct pending *p, struct queued *q, const struct change
 	else if (about->target && r->has_attr)
 		adopt(p, q, about->target, &r->attr);
 	else if (about->target && !is_gone_by(p, q))
-		adopt_untold(p, about->target, r);
+		adopt_untold(p, about->target, ctime_beside(r));
 	check_taken(p, q, r);
 	if (about->dir)
 		adopt_dir(p, q, about->dir, r);
