@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 
 /* "segment-0000001f" */
 #define NAME_FORMAT "segment-%08" PRIx32
@@ -136,6 +137,62 @@ static enum err name_owner(const struct journal_dir *d, const char *mount, struc
 	return ERR_OK;
 }
 
+/* ---- Which sandbox it is of ---- */
+
+/* A line that is whole; else, as where there is none, 0. */
+static size_t read_source(int fd, char source[JOURNAL_SOURCE_MAX])
+{
+	ssize_t len = pread(fd, source, JOURNAL_SOURCE_MAX, 0);
+
+	if (len <= 0 || source[len - 1] != '\n')
+		return 0;
+	source[len - 1] = '\0';
+	return (size_t)len;
+}
+
+static enum err write_source(
+	const struct journal_dir *d, int fd, const char *source, struct error *e)
+{
+	struct iovec line[] = { { .iov_base = (char *)source, .iov_len = strlen(source) },
+		{ .iov_base = (char *)"\n", .iov_len = 1 } };
+
+	if (ftruncate(fd, 0) || pwritev(fd, line, 2, 0) != (ssize_t)line[0].iov_len + 1)
+		return disk_error(d->path, e);
+	return ERR_OK;
+}
+
+/* Its changes, in another sandbox, would be refused one by one, for as many files as it has. */
+static enum err refuse_source(const struct journal_dir *d, const char *was, struct error *e)
+{
+	return error_set(e, ERR_CONFLICT,
+		"%s has changes of %s: move it back to its place; if that is this sandbox by "
+		"another "
+		"name, remove the file sandbox in it; or mount with -o journal=DIR",
+		d->path, was);
+}
+
+/* One of before, or with nothing in it, is of whatever it is opened for. */
+static enum err check_source(const struct journal_dir *d, const char *source, struct error *e)
+{
+	AUTO_CLOSE int fd =
+		openat(d->fd, "sandbox", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	AUTO_FREE uint32_t *ordinals = NULL;
+	char was[JOURNAL_SOURCE_MAX];
+	size_t count;
+
+	if (fd < 0)
+		return disk_error(d->path, e);
+	size_t len = read_source(fd, was);
+
+	if (len && !strcmp(was, source))
+		return ERR_OK;
+	enum err kind = journal_dir_list(d, &ordinals, &count, e);
+
+	if (kind)
+		return kind;
+	return len && count ? refuse_source(d, was, e) : write_source(d, fd, source, e);
+}
+
 /* Without a slash at its end, so that a name can be made of it. */
 static char *copy_path(const char *dir)
 {
@@ -158,6 +215,8 @@ enum err journal_dir_open(
 
 	if (!kind)
 		kind = name_owner(d, options->mount, e);
+	if (!kind && options->source)
+		kind = check_source(d, options->source, e);
 	if (kind)
 		journal_dir_close(d, false);
 	return kind;
@@ -166,6 +225,7 @@ enum err journal_dir_open(
 void journal_dir_close(struct journal_dir *d, bool remove)
 {
 	if (remove && d->path) {
+		unlinkat(d->fd, "sandbox", 0);
 		unlinkat(d->fd, "owner", 0);
 		rmdir(d->path);
 	}

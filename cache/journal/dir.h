@@ -8,7 +8,7 @@
 struct journal_dir {
 	char *path; /* NULL: there is none, and files have no names */
 	int fd;
-	int owner; /* DIR/owner, locked; says who has it */
+	int owner; /* DIR/owner, locked; says who has it; DIR/sandbox says which sandbox it is of */
 };
 
 #define JOURNAL_DIR_NONE                                                                           \

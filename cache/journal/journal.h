@@ -27,6 +27,8 @@ struct journal_extent {
 	uint32_t len;
 };
 
+#define JOURNAL_SOURCE_MAX 2048
+
 struct journal_options {
 	const char *
 		dir; /* of this sandbox, made with mode 0700; NULL: files without a name, which end with this process */
@@ -34,6 +36,11 @@ struct journal_options {
 		size_max; /* bytes of entries; 0: JOURNAL_SIZE_DEFAULT. Notes about them come on top: a hundredth of it */
 	const char *
 		mount; /* told to whoever wants the same journal: where the sandbox is mounted; NULL: nowhere */
+	/*
+	 * Which sandbox and directory it is of: PROVIDER:ID:DIRECTORY, less than JOURNAL_SOURCE_MAX
+	 * bytes. NULL: whichever.
+	 */
+	const char *source;
 	/*
 	 * An owner whose mount is gone is about to end, and is waited for: no longer than this
 	 * call's deadline on progress. NULL: no owner is waited for.
@@ -44,7 +51,8 @@ struct journal_options {
 /*
  * Takes up what an earlier owner left. A record that it was killed in the middle of is dropped, for nobody was told that it
  * is kept. Files that cannot be read are set aside, all of the directory, as DIR.unreadable-TIME, with a word in the log,
- * and a new journal begins. ERR_CONFLICT: another process has it, which is named; ERR_DENIED, ...: the directory.
+ * and a new journal begins. ERR_CONFLICT: another process has it, which is named, or it is of another sandbox, and stays as
+ * it is; ERR_DENIED, ...: the directory.
  */
 enum err journal_open(struct journal **out, const struct journal_options *options, struct error *e);
 /* Removes the directory when nothing is owed, and says whether that is so. NULL: nothing. */

@@ -35,10 +35,16 @@ static uint64_t last_given_out(struct journal *j)
 
 static enum err open_journal(struct pending *p, const struct call *call, struct error *e)
 {
-	const struct journal_options options = { .dir = p->cache->options.journal_dir,
-		.size_max = p->cache->options.journal_max,
-		.mount = p->cache->options.mount,
+	const struct cache *c = p->cache;
+	char source[JOURNAL_SOURCE_MAX];
+	const struct journal_options options = { .dir = c->options.journal_dir,
+		.size_max = c->options.journal_max,
+		.mount = c->options.mount,
+		.source = source,
 		.call = call };
+
+	snprintf(source, sizeof source, "%s:%s:%s", c->provider->ops->name, c->sandbox.id,
+		c->sandbox.root);
 	enum err kind = journal_open(&p->journal, &options, e);
 
 	if (!kind && options.dir && !(p->place = strdup(options.dir)))

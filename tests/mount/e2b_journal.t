@@ -19,6 +19,50 @@ ok "the line names the first one's process and directory" \
 	grep -q "in use by process $DAEMON, mounted on $MNT: " err
 unmount
 
+# ---- Journals of two sandboxes change places, as in a backup that is restored ---------------------
+
+stalls() {
+	vendor_request POST "$ADMIN/faults" \
+		'{"match":{"kind":"/process|files/","times":0},"action":{"type":"stall"}}' >/dev/null
+}
+
+# A mount of NAME that is killed while it owes a file of that name.
+leave_owed() { # NAME
+	mount_sandbox "$1"
+	ls "$MNT" >/dev/null
+	stalls
+	echo "$1" >"$MNT/$1"
+	kill -9 "$DAEMON"
+	wait "$DAEMON" 2>/dev/null
+	tap_drop_mount "$MNT"
+	vendor_request DELETE "$ADMIN/faults" >/dev/null
+	echo "$SCRATCH/state.$MOUNT_AS/sandboxfs/e2b-$SANDBOX"* >"$SCRATCH/journal.$1"
+}
+
+exchange() {
+	mv "$(cat journal.one)" kept
+	mv "$(cat journal.two)" "$(cat journal.one)"
+	mv kept "$(cat journal.two)"
+}
+
+leave_owed one
+leave_owed two
+ok "each has a journal" test -d "$(cat journal.one)" -a -d "$(cat journal.two)"
+exchange
+XDG_STATE_HOME=$SCRATCH/state.$MOUNT_AS deadline "$PATIENCE" "$SANDBOXFS" -f "$SOURCE" second 2>err
+is "with the journal of another sandbox a mount is refused" $? 32
+is "by one line" "$(wc -l <err)" 1
+ok "which names both, and the way out" grep -q \
+	"^sandboxfs: $(cat journal.two) has changes of e2b:$(cat "$VENDOR_DIR/id.one"):.*: move it back" err
+exchange
+for name in one two; do
+	mount_sandbox $name
+	ok "in its place it is sent" settle
+	is "whole" "$(cat "$STORE/$name")" $name
+	is "and nothing else is" "$(find "$STORE" -name '*conflict*')" ""
+	unmount
+done
+
 # ---- The sandbox is deleted ------------------------------------------------------------------------
 
 status() { # FIELD

@@ -461,6 +461,56 @@ Test(journal_disk, an_owner_that_is_mounted_is_not_waited_for)
 	cr_expect(eq(int, waitpid(owner, NULL, 0), owner));
 }
 
+/* Opens it for that sandbox, and closes it again. */
+static enum err open_for(const char *source, struct error *e)
+{
+	const struct journal_options options = { .dir = j.dir, .source = source };
+	enum err kind = journal_open(&j.journal, &options, e);
+
+	journal_close(take(j.journal));
+	return kind;
+}
+
+Test(journal_disk, it_is_of_one_sandbox_and_opened_for_no_other)
+{
+	struct error e = { 0 };
+
+	journaled_name(&j, CHANGE_MKDIR, "d", NULL);
+	journal_close(take(j.journal));
+	cr_expect(eq(int, open_for("e2b:one:/root", &e), ERR_OK), "one of before has no name");
+	cr_expect(eq(int, open_for("e2b:one:/roo", &e), ERR_CONFLICT));
+	cr_expect(eq(int, open_for("e2b:two:/root", &e), ERR_CONFLICT));
+	cr_expect(strstr(e.text, "changes of e2b:one:/root: ") != NULL, "%s", e.text);
+	cr_expect(eq(sz, journaled_count(&j, "state/journal", "segment-"), 1));
+	cr_expect(eq(int, open_for("e2b:one:/root", &e), ERR_OK));
+	cr_assert(not(unlinkat(j.scratch.fd, "state/journal/sandbox", 0)));
+	cr_expect(eq(int, open_for("e2b:two:/root", &e), ERR_OK), "the way out");
+	cr_expect(eq(int, open_for("e2b:one:/root", &e), ERR_CONFLICT));
+	cr_expect(eq(int, open_for(NULL, &e), ERR_OK));
+}
+
+Test(journal_disk, a_name_that_was_not_written_whole_is_none)
+{
+	struct error e = { 0 };
+
+	journaled_name(&j, CHANGE_MKDIR, "d", NULL);
+	journal_close(take(j.journal));
+	scratch_write_text(&j.scratch, "state/journal/sandbox", "e2b:o");
+	cr_expect(eq(int, open_for("e2b:one:/root", &e), ERR_OK));
+	cr_expect(eq(int, open_for("e2b:o", &e), ERR_CONFLICT));
+}
+
+Test(journal_disk, with_nothing_in_it_it_is_of_whoever_opens_it)
+{
+	struct error e = { 0 };
+
+	journal_close(take(j.journal));
+	scratch_mkdir(&j.scratch, "state/journal", 0700);
+	scratch_write_text(&j.scratch, "state/journal/sandbox", "e2b:another:/root\n");
+	cr_expect(eq(int, open_for("e2b:one:/root", &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, access(j.dir, F_OK), -1));
+}
+
 Test(journal_disk, one_that_nobody_has_can_be_looked_at_and_discarded)
 {
 	char who[JOURNAL_OWNER_MAX];
