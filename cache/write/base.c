@@ -260,25 +260,37 @@ static bool links_from(const struct queued *q, const char *path)
 	return q->change.op == CHANGE_LINK && !strcmp(q->change.path, path);
 }
 
+static bool has_one_at(const struct followers *f, const char *path)
+{
+	size_t n = 0;
+
+	while (n < f->count && strcmp(f->all[n]->change.path, path) != 0)
+		n++;
+	return n < f->count;
+}
+
 /*
  * Adds what goes on first with what `before` left at the path, wherever that was moved since, and
- * by the other names that the file has.
+ * by each other name that the file has.
  */
 static void add_followers_at(struct followers *out, const struct queued *before, const char *at)
 {
 	char *path = strdup(at);
 	struct queued *q = TAILQ_NEXT(before, link);
 
-	for (; path && q && out->count < FOLLOWERS_MAX; q = TAILQ_NEXT(q, link)) {
+	for (; q && out->count < FOLLOWERS_MAX; q = TAILQ_NEXT(q, link)) {
 		if (!q->is_recovered)
 			continue;
-		if (queued_goes_on_at(q, path) || queued_goes_on_with(q, queued_file(before))) {
+		bool is_at = path && queued_goes_on_at(q, path);
+		bool is_of = is_at || queued_goes_on_with(q, queued_file(before));
+
+		if (is_of && !has_one_at(out, q->change.path))
 			out->all[out->count++] = q;
+		if (is_at)
 			break;
-		}
-		if (links_from(q, path))
+		if (path && links_from(q, path))
 			add_followers_at(out, q, q->change.path2);
-		path = queued_carry(q, path);
+		path = path ? queued_carry(q, path) : NULL;
 	}
 	free(path);
 }

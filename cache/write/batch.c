@@ -361,14 +361,16 @@ static struct queued *first_led_to(const struct queued *before)
 	struct queued *q = TAILQ_NEXT(before, link);
 	char *at = strdup(before->change.path);
 
-	for (; q && at; q = TAILQ_NEXT(q, link)) {
+	for (; q; q = TAILQ_NEXT(q, link)) {
 		if (!q->is_recovered)
 			continue;
-		if (!queued_sets_attributes(q) && queued_leads_to_from(before, q, at))
+		bool is_of = (at && queued_leads_to_from(before, q, at)) ||
+			queued_goes_on_with(q, queued_file(before));
+
+		if (is_of && !queued_sets_attributes(q))
 			break;
-		at = queued_carry(q, at);
+		at = at ? queued_carry(q, at) : NULL;
 	}
-	q = at ? q : NULL;
 	free(at);
 	return q;
 }

@@ -120,6 +120,12 @@ static size_t last_at_path(const struct batch *b, size_t count, const char *path
 	return is_found ? count : 0;
 }
 
+/* It says nothing of what others did to either file. */
+static bool is_blind_exchange(const struct queued *q, const struct change *c)
+{
+	return queued_exchanges(q) && !c->version.ctime.tv_sec && !c->version2.ctime.tv_sec;
+}
+
 /* The last one that is held against a version of the file, by whatever name. */
 static size_t last_held(const struct batch *b, size_t count, const struct concerned *x)
 {
@@ -128,6 +134,8 @@ static size_t last_held(const struct batch *b, size_t count, const struct concer
 	for (count = is_known ? count : 0; count; count--) {
 		const struct queued *q = b->queued[count - 1];
 
+		if (is_blind_exchange(q, &b->changes[count - 1]))
+			continue;
 		if (x->inode ? is_held_of_inode(q, x->inode) : is_held_of_file(q, x->file))
 			break;
 	}
