@@ -1,6 +1,7 @@
 #include "cache/cache.h"
 
 #include "cache/blocks/block_store.h"
+#include "cache/blocks/shown.h"
 #include "cache/contents.h"
 #include "cache/lease/invalidate.h"
 #include "cache/lease/lease.h"

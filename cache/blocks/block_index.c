@@ -1,6 +1,7 @@
 #include "cache/blocks/block_index.h"
 
-#include "cache/records.h"
+#include "cache/blocks/records.h"
+
 #include "providers/base/cleanup.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "cache/records.h"
+#include "cache/blocks/records.h"
 
 #include "providers/base/cleanup.h"
 

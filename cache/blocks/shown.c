@@ -1,8 +1,9 @@
-#include "cache/shown.h"
+#include "cache/blocks/shown.h"
 
-#include "cache/block.h"
-#include "cache/disk.h"
-#include "cache/records.h"
+#include "cache/blocks/block.h"
+#include "cache/blocks/records.h"
+#include "cache/session/disk.h"
+
 #include "providers/base/buf.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/sha256.h"

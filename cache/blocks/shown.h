@@ -20,7 +20,7 @@
 struct shown;
 
 struct shown_options {
-	const char *dir;      /* beside the blocks (stored.h) */
+	const char *dir;      /* beside the blocks (block_store.h) */
 	const char *provider; /* which sandbox it is: the vendor's name, */
 	const char *sandbox;  /* its ID, */
 	const char *root;     /* and the directory that paths begin in */

@@ -2,6 +2,7 @@
 #include "cache/write/writeback_inside.h"
 
 #include "cache/blocks/block_store.h"
+#include "cache/blocks/shown.h"
 #include "cache/session/fault.h"
 #include "cache/session/session.h"
 #include "cache/tree/tree.h"

@@ -195,7 +195,7 @@ static void list(struct modal_control *c)
 {
 	size_t count = 0;
 
-	sandbox_list(c, &impatient, "", take_entry, &count, NULL);
+	sandbox_list(c, &impatient, "", "", take_entry, &count, NULL);
 }
 
 static void find(struct modal_control *c)
@@ -275,7 +275,8 @@ static void run(struct modal_control *c, struct http *http)
 	enum err kind = renew(c, &impatient, &access, NULL);
 
 	if (!kind)
-		kind = worker_new(&w, http, "ta-0", &access, renew, c, NULL);
+		kind = worker_new(
+			&w, http, modal_control_clock(c), "ta-0", &access, renew, c, NULL);
 	worker_access_release(&access);
 	if (kind)
 		return;

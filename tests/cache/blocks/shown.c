@@ -1,4 +1,4 @@
-#include "cache/shown.h"
+#include "cache/blocks/shown.h"
 
 #include "providers/base/times.h"
 #include "tests/support/scratch.h"
