@@ -35,6 +35,9 @@ enum resume_mode {
 	RESUME_NEVER,     /* and fails with ERR_GONE */
 };
 
+/* What the programs of a sandbox reach; the vendor's default: what its sandboxes have. */
+enum network { NETWORK_DEFAULT, NETWORK_HOST, NETWORK_NONE };
+
 enum helper_mode {
 	HELPER_AUTO, /* the best there is: in process for `local:`, the helper program for vendors */
 	HELPER_PROCESS, /* the helper program as a process, also where it could be called directly */
@@ -80,6 +83,8 @@ struct provider_config {
 	int64_t archive_after_s;    /* to be moved to cheaper storage when stopped for so long */
 	int64_t delete_after_s;     /* to be deleted when it was stopped for so long */
 	const char *language;       /* what code it is to run, in the vendor's words */
+	int64_t pids;               /* processes and threads at one time */
+	enum network network;
 	bool block_network;         /* its programs reach nothing outside, but for `allowed` */
 	const char *const *allowed; /* ended by NULL: reach.h; NULL: all, unless blocked */
 	const uint16_t *ports; /* ended by 0: to have URLs, where a vendor must know that before */
@@ -107,10 +112,12 @@ enum provider_option {
 	OPTION_ALLOW = 16384,
 	OPTION_ARCHIVE_AFTER = 32768,
 	OPTION_LANGUAGE = 65536,
-	OPTION_LIFETIME = 131072,
-	OPTION_USER = 262144, /* where connect accepts some only, it says which */
-	OPTION_RESUME_NEVER = 524288,
-	OPTION_APP = 1048576,
+	OPTION_PIDS = 131072,
+	OPTION_NETWORK = 262144,
+	OPTION_LIFETIME = 524288,
+	OPTION_USER = 1048576, /* where connect accepts some only, it says which */
+	OPTION_RESUME_NEVER = 2097152,
+	OPTION_APP = 4194304,
 	/* What only makes sense where a sandbox is made. */
 	OPTIONS_OF_MAKING = OPTION_LIFETIME - 1,
 };
@@ -137,6 +144,7 @@ struct sandbox_info {
 	char note[200]; /* what was wrong with it and is repaired, for people; "": nothing */
 	/* Why the sandbox, or what is written in it, may be lost, for people; "": no reason is known. */
 	char warning[300];
+	char limits[200]; /* what bounds its programs, and how, for people; "": the vendor knows */
 	bool has_facts; /* filled in by provider_info() alone: connecting learned them of the shown directory */
 	struct root_facts facts;
 };

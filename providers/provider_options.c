@@ -22,6 +22,8 @@ static const struct {
 	{ OPTION_ALLOW, "allow=" },
 	{ OPTION_ARCHIVE_AFTER, "archive_after=" },
 	{ OPTION_LANGUAGE, "language=" },
+	{ OPTION_PIDS, "pids=" },
+	{ OPTION_NETWORK, "network=" },
 	{ OPTION_LIFETIME, "lifetime=" },
 	{ OPTION_USER, "user=" },
 	{ OPTION_RESUME_NEVER, "resume=never" },
@@ -38,9 +40,10 @@ unsigned provider_options_asked(const struct provider_config *cfg)
 		(cfg->idle_s ? OPTION_IDLE : 0) | (cfg->delete_after_s ? OPTION_DELETE_AFTER : 0) |
 		(cfg->block_network ? OPTION_BLOCK_NETWORK : 0) | (cfg->ports ? OPTION_PORTS : 0) |
 		(cfg->allowed ? OPTION_ALLOW : 0) |
-		(cfg->archive_after_s ? OPTION_ARCHIVE_AFTER : 0) |
-		(cfg->language ? OPTION_LANGUAGE : 0) | (cfg->app ? OPTION_APP : 0) |
-		(cfg->lifetime_s ? OPTION_LIFETIME : 0) | (cfg->user ? OPTION_USER : 0) |
+		(cfg->archive_after_s ? OPTION_ARCHIVE_AFTER : 0) | (cfg->pids ? OPTION_PIDS : 0) |
+		(cfg->network ? OPTION_NETWORK : 0) | (cfg->language ? OPTION_LANGUAGE : 0) |
+		(cfg->app ? OPTION_APP : 0) | (cfg->lifetime_s ? OPTION_LIFETIME : 0) |
+		(cfg->user ? OPTION_USER : 0) |
 		(cfg->resume == RESUME_NEVER ? OPTION_RESUME_NEVER : 0);
 }
 

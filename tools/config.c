@@ -225,6 +225,8 @@ void creation_ask(const struct creation *c, struct provider_config *out)
 	out->archive_after_s = whole_seconds(c->archive_after_ms);
 	out->language = c->language;
 	out->delete_after_s = whole_seconds(c->delete_after_ms);
+	out->pids = c->pids;
+	out->network = (enum network)c->network;
 	out->block_network = c->block_network;
 	out->allowed = (const char *const *)c->allowed;
 	out->ports = c->ports;

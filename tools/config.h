@@ -34,6 +34,8 @@ struct creation {
 	char **env, **labels, **allowed; /* ended by NULL */
 	double cpus;
 	int64_t memory_mb, disk_mb, lifetime_ms, idle_ms, archive_after_ms, delete_after_ms;
+	int64_t pids;
+	int network; /* enum network */
 	int block_network;
 	uint16_t *ports; /* ended by 0 */
 };

@@ -37,6 +37,13 @@
 			"it moves to cheaper storage when it was stopped for so long"),            \
 		VALUE(OPTION_LANGUAGE, 0, language, option_set_text, "language", "language",       \
 			"NAME", "what code it is to run, in the provider's words, as in python"),  \
+		VALUE(OPTION_PIDS, 0, pids, option_set_pids, "pids", "pids", "NUMBER",             \
+			"its processes and threads at one time"),                                  \
+		VALUE(OPTION_NETWORK, 0, network, option_set_choice, "network", "network",         \
+			"auto|host|none",                                                          \
+			"what its programs reach: host, what this machine does, its own ports "    \
+			"included; none, only each other in one command; auto, the provider's "    \
+			"default"),                                                                \
 		FLAG(OPTION_BLOCK_NETWORK, 0, block_network, option_set_flag, "block_network",     \
 			"block-network", NULL, "its programs reach nothing outside"),              \
 		VALUE(OPTION_ALLOW, 0, allowed, option_set_allowed, "allow", "allow", "HOST|CIDR", \

@@ -14,6 +14,9 @@
 /* Far beyond any use, and still milliseconds without overflow. */
 #define SECONDS_MAX 1e9
 #define THREADS_MAX 1000
+/* A shell, what it starts, and the sandbox's own; Linux counts to 4 million. */
+#define PIDS_MIN 8
+#define PIDS_MAX 4194304
 
 /* More than any machine has. */
 #define CPUS_MAX    10000
@@ -89,6 +92,14 @@ enum err option_set_threads(const struct opt *o, const char *value, void *field,
 	if (!parse_count(value, THREADS_MAX, field) || !*(int64_t *)field)
 		return error_set(e, ERR_INVALID, "option '%s%.60s': %s is 1 to %d", o->name, value,
 			o->argument, THREADS_MAX);
+	return ERR_OK;
+}
+
+enum err option_set_pids(const struct opt *o, const char *value, void *field, struct error *e)
+{
+	if (!parse_count(value, PIDS_MAX, field) || *(int64_t *)field < PIDS_MIN)
+		return error_set(e, ERR_INVALID, "option '%s%.60s': %s is %d to %d", o->name, value,
+			o->argument, PIDS_MIN, PIDS_MAX);
 	return ERR_OK;
 }
 

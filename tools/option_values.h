@@ -34,6 +34,7 @@ option_setter option_set_shell;    /* char *: providers/user_shell.h */
 option_setter option_set_seconds;  /* int64_t: ms, of a number that may have a fraction */
 option_setter option_set_progress; /* int64_t: ms of a deadline on progress (base/call.h) */
 option_setter option_set_threads;  /* int64_t */
+option_setter option_set_pids;     /* int64_t */
 option_setter option_set_uid;      /* int64_t */
 option_setter option_set_gid;      /* int64_t */
 option_setter option_set_choice;   /* int */

@@ -138,7 +138,10 @@ static struct provider_config wanted_sandbox(const struct source *source, const 
 /* What only makes sense where a sandbox is made is not asked of one that is there. */
 static enum err check_existing(const struct run *r, struct error *e)
 {
-	unsigned asked = provider_options_asked(&r->provider_config) & OPTIONS_OF_MAKING;
+	const struct provider_ops *ops = r->source->ops;
+	/* A name that is made by its first use takes what a new one does. */
+	unsigned taken = ops->caps & PROVIDER_NAMES_IDS ? ops->create_options : 0;
+	unsigned asked = provider_options_asked(&r->provider_config) & OPTIONS_OF_MAKING & ~taken;
 	AUTO_BUF struct buf names = BUF_INIT(1000);
 
 	if (asked)

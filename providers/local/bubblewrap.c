@@ -8,6 +8,9 @@
  * appears on standard error is bwrap's complaint. Standard input is a file in memory, so nothing has to be fed. When our
  * child ends so does process 1 (--die-with-parent), and with that the kernel ends everything in the jail. While the jail
  * is being made process 1 has not asked for that yet, so whoever kills our child kills process 1 first.
+ *
+ * What bounds a command: process 1 waits (JAIL_GATE) until it is in the cgroup, where there is one. Without one the
+ * prologue sets rlimits. The kernel counts no processes of root's, so those are counted here, while the command runs.
  */
 #include "providers/local/bubblewrap.h"
 
@@ -17,8 +20,10 @@
 #include "providers/local/devices.h"
 #include "providers/spawn.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/capability.h>
 #include <poll.h>
@@ -36,6 +41,8 @@
  * killed without it.
  */
 #define TELL_MS 10000
+/* How often processes are counted: a fork bomb has some thousand by then. */
+#define COUNT_MS 100
 /* Options of bwrap, mostly the environment of the request. */
 #define ARGS_MAX (4 * 1024 * 1024)
 /* What bwrap says when it cannot make the jail is a line or two. */
@@ -54,13 +61,21 @@ enum jail_fd {
 	JAIL_INFO,
 	JAIL_REPORT,
 	JAIL_FILTER,
+	JAIL_GATE,
 	JAIL_TEXT,
 	JAIL_FDS
 };
 
-/* $1 is where to run, the rest what /bin/sh is to run. Our own umask is 0, as a mount needs it. */
+/*
+ * $1 is where to run, $2 how many KiB a process may have, $3 how many processes there may be, 0: any; the rest is what
+ * /bin/sh is to run. Our own umask is 0, as a mount needs it. A limit that is lower already stays. What is ulimit -u in
+ * bash is -p in dash and busybox.
+ */
 static const char prologue[] = "umask 022; cd \"$1\" 2>/dev/null || { echo d >&5; exit 1; }; "
-			       "shift; unset OLDPWD; echo s >&5; exec 5>&-; exec /bin/sh \"$@\"";
+			       "[ \"$2\" = 0 ] || ulimit -v \"$2\" 2>/dev/null; "
+			       "[ \"$3\" = 0 ] || ulimit -u \"$3\" 2>/dev/null || "
+			       "ulimit -p \"$3\" 2>/dev/null; "
+			       "shift 3; unset OLDPWD; echo s >&5; exec 5>&-; exec /bin/sh \"$@\"";
 _Static_assert(JAIL_REPORT == 5, "the prologue names it");
 enum report { REPORT_NO_DIRECTORY = 'd', REPORT_STARTED = 's' };
 
@@ -241,14 +256,18 @@ static void put_all(struct buf *args, const struct jail *jail,
 {
 	put(args, "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", jail->name);
 	put(args, "--die-with-parent", "--new-session", "--info-fd", "4", "--seccomp", "6");
+	put(args, "--block-fd", "7");
+	if (jail->no_network)
+		put(args, "--unshare-net");
 	put_capabilities(args);
 	put_directories(args, jail);
 	if (is_long)
-		put(args, "--ro-bind-data", "7", LONG_COMMAND);
+		put(args, "--ro-bind-data", "8", LONG_COMMAND);
 	put(args, "--remount-ro", "/", "--chdir", "/");
 	put_environment(args, jail, request->env);
 }
-_Static_assert(JAIL_INFO == 4 && JAIL_FILTER == 6 && JAIL_TEXT == 7, "put_all() names them");
+_Static_assert(JAIL_INFO == 4 && JAIL_FILTER == 6 && JAIL_GATE == 7 && JAIL_TEXT == 8,
+	"put_all() names them");
 
 /* ---- Starting it ---- */
 
@@ -258,7 +277,9 @@ struct run {
 	/* Process 1 of the jail in our own numbers, which leads the session of the command; 0: not known yet. */
 	pid_t session;
 	int out, err, info, report; /* our ends of the pipes; -1: ended */
-	bool has_started, no_directory, timed_out;
+	int gate;                   /* process 1 goes on when it is closed */
+	int64_t pids_max;           /* counted here; 0: not */
+	bool has_started, no_directory, timed_out, had_too_many;
 	int64_t deadline_ms; /* of the monotonic clock; -1: none. Then the next step of stopping it */
 	struct buf complaint; /* what bwrap said instead of starting the command */
 };
@@ -310,15 +331,19 @@ static char *find_bwrap(void)
 	return NULL;
 }
 
-static enum err start_bwrap(struct run *run, const struct execute_request *request, const char *cwd,
-	const int fds[JAIL_FDS], struct error *e)
+static enum err start_bwrap(struct run *run, const struct jail *jail,
+	const struct execute_request *request, const char *cwd, const int fds[JAIL_FDS],
+	struct error *e)
 {
 	bool is_long = fds[JAIL_TEXT] >= 0;
+	char kib[24], pids[24];
 	const char *argv[] = { "bwrap", "--args", "3", "--", "/bin/sh", "-c", prologue, "sh", cwd,
-		is_long ? LONG_COMMAND : "-c", is_long ? NULL : request->command, NULL };
+		kib, pids, is_long ? LONG_COMMAND : "-c", is_long ? NULL : request->command, NULL };
 	AUTO_FREE char *bwrap = find_bwrap();
 	enum err kind;
 
+	snprintf(kib, sizeof kib, "%" PRId64, jail->memory_mb << 10);
+	snprintf(pids, sizeof pids, "%" PRId64, jail->pids);
 	if (!bwrap)
 		return error_set(e, ERR_UNSUPPORTED,
 			"bubblewrap (bwrap) is not installed; apt install bubblewrap");
@@ -335,7 +360,7 @@ static enum err run_start(struct run *run, const struct jail *jail,
 	const struct execute_request *request, const char *cwd, struct error *e)
 {
 	bool is_long = strlen(request->command) >= ARGUMENT_MAX;
-	int fds[JAIL_FDS] = { -1, -1, -1, -1, -1, -1, -1, -1 };
+	int fds[JAIL_FDS] = { -1, -1, -1, -1, -1, -1, -1, -1, -1 };
 	enum err kind = open_input(request, &fds[JAIL_IN], e);
 
 	if (!kind && is_long)
@@ -354,7 +379,9 @@ static enum err run_start(struct run *run, const struct jail *jail,
 	if (!kind)
 		kind = pipe_from_jail(&run->report, &fds[JAIL_REPORT], e);
 	if (!kind)
-		kind = start_bwrap(run, request, cwd, fds, e);
+		kind = spawn_pipe(&fds[JAIL_GATE], &run->gate, "a command", e);
+	if (!kind)
+		kind = start_bwrap(run, jail, request, cwd, fds, e);
 	for (int i = 0; i < JAIL_FDS; i++)
 		cleanup_close(&fds[i]);
 	return kind;
@@ -395,6 +422,8 @@ static bool has_ended(const struct run *run)
 	return poll(&ended, 1, 0) > 0;
 }
 
+/* ---- Bounds ---- */
+
 /* Until bwrap has told of process 1, or has ended. It tells before it lets that one go on. */
 static void await_info(struct run *run)
 {
@@ -405,6 +434,49 @@ static void await_info(struct run *run)
 	while (left_ms > 0 && poll(polled, 2, (int)left_ms) < 0 && errno == EINTR)
 		left_ms = until_ms - monotonic_ms();
 	read_info(run);
+}
+
+/* What it starts is in the cgroup with it. */
+static enum err open_gate(struct run *run, const struct jail *jail, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	if (jail->cgroup) {
+		await_info(run);
+		/* Without a process 1 there is a complaint. */
+		if (run->session > 1)
+			kind = cgroup_admit(jail->cgroup, run->session, e);
+	}
+	if (!kind)
+		close(take_fd(&run->gate));
+	return kind;
+}
+
+static int64_t count_processes(const struct run *run)
+{
+	char proc[64];
+	int64_t count = 0;
+	DIR *dir;
+
+	snprintf(proc, sizeof proc, "/proc/%d/root/proc", (int)run->session);
+	dir = opendir(proc);
+	if (!dir)
+		return 0;
+	for (const struct dirent *d; (d = readdir(dir));)
+		count += d->d_name[0] >= '1' && d->d_name[0] <= '9';
+	closedir(dir);
+	return count;
+}
+
+static void run_kill(struct run *run);
+
+static void check_count(struct run *run)
+{
+	read_info(run);
+	if (run->had_too_many || run->session <= 1 || count_processes(run) <= run->pids_max)
+		return;
+	run->had_too_many = true;
+	run_kill(run);
 }
 
 static void run_kill(struct run *run)
@@ -455,6 +527,7 @@ static void run_release(struct run *run)
 	cleanup_close(&run->err);
 	cleanup_close(&run->info);
 	cleanup_close(&run->report);
+	cleanup_close(&run->gate);
 	buf_release(&run->complaint);
 }
 #define AUTO_RUN __attribute__((cleanup(run_release)))
@@ -502,10 +575,11 @@ static enum err drain(struct run *run, execute_sink sink, void *context, struct 
 static int until_deadline(const struct run *run)
 {
 	int64_t left_ms = run->deadline_ms - monotonic_ms();
+	int64_t most_ms = run->pids_max ? COUNT_MS : 3600000;
 
 	if (run->deadline_ms < 0)
-		return -1;
-	return left_ms < 0 ? 0 : left_ms > 3600000 ? 3600000 : (int)left_ms;
+		return run->pids_max ? COUNT_MS : -1;
+	return left_ms < 0 ? 0 : (int)(left_ms > most_ms ? most_ms : left_ms);
 }
 
 static bool is_due(const struct run *run)
@@ -538,6 +612,8 @@ static enum err run_listen(
 			kind = read_stream(run, &run->err, STREAM_ERR, sink, context, &got, e);
 		if (kind)
 			return kind;
+		if (run->pids_max)
+			check_count(run);
 		if (polled[2].revents)
 			return drain(run, sink, context, e);
 		if (is_due(run) && !has_ended(run))
@@ -586,6 +662,11 @@ static enum err run_result(
 {
 	int status = run_reap(run);
 
+	if (run->had_too_many) {
+		result->has_exit_code = true;
+		result->exit_code = 128 + SIGKILL;
+		return ERR_OK;
+	}
 	result->timed_out = run->timed_out;
 	if (run->timed_out) {
 		result->has_exit_code = true;
@@ -600,6 +681,17 @@ static enum err run_result(
 	return ERR_OK;
 }
 
+static enum err explain_count(
+	const struct run *run, execute_sink sink, void *context, struct error *e)
+{
+	char text[100];
+	int len = snprintf(text, sizeof text,
+		"sandboxfs: more than %" PRId64 " processes: the command was ended\n",
+		run->pids_max);
+
+	return sink(context, STREAM_ERR, text, (size_t)len, e);
+}
+
 enum err bubblewrap_run(const struct jail *jail, const struct call *call,
 	const struct execute_request *request, const char *cwd, execute_sink sink, void *context,
 	struct execute_result *result, struct error *e)
@@ -609,6 +701,8 @@ enum err bubblewrap_run(const struct jail *jail, const struct call *call,
 		.err = -1,
 		.info = -1,
 		.report = -1,
+		.gate = -1,
+		.pids_max = geteuid() ? 0 : jail->pids,
 		.deadline_ms = request->timeout_ms ? monotonic_ms() + request->timeout_ms : -1,
 		.complaint = BUF_INIT(COMPLAINT_MAX) };
 	enum err kind;
@@ -619,7 +713,11 @@ enum err bubblewrap_run(const struct jail *jail, const struct call *call,
 	kind = run_start(&run, jail, request, cwd, e);
 	if (kind)
 		return kind;
-	kind = run_listen(&run, call, sink, context, e);
+	kind = open_gate(&run, jail, e);
+	if (!kind)
+		kind = run_listen(&run, call, sink, context, e);
+	if (!kind && run.had_too_many)
+		kind = explain_count(&run, sink, context, e);
 	read_report(&run);
 	result->may_have_run = run.has_started;
 	return kind ? kind : run_result(&run, cwd, result, e);

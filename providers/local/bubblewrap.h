@@ -3,12 +3,13 @@
  *
  * What the jail shows: /usr and its kin and a short list of /etc to be read, the sandbox's
  * directories to be written, a fresh /proc, /dev and /run. Never the caller's home, environment or
- * processes. The network is the machine's. The command's first process leads its session; whatever
+ * processes. The network is the machine's, or none. The command's first process leads its session; whatever
  * it leaves running ends when the command does. Any function may be called from any thread. The
  * process itself needs no privilege: bwrap makes a user namespace unless we are root.
  */
 #pragma once
 
+#include "providers/cgroup.h"
 #include "providers/provider.h"
 
 /* The HOME of commands, and where they find staging. */
@@ -24,6 +25,10 @@ struct jail {
 	const char *user;      /* USER and LOGNAME */
 	/* A directory of devices (devices.h) to be seen instead of this machine's; NULL: there is none. */
 	const char *devices;
+	bool no_network; /* each command has a loopback of its own */
+	/* What bounds commands; NULL: the next two do. */
+	const struct cgroup *cgroup;
+	int64_t memory_mb, pids; /* of each process, of each command; 0: no bound */
 };
 
 /*

@@ -20,6 +20,8 @@ struct local {
 	struct root root;              /* of the verbs in process; otherwise for its identity */
 	struct helper_process process; /* HELPER_PROCESS */
 	struct jail jail;
+	struct cgroup cgroup;
+	const char *bound_by; /* NULL: by nothing, since no command will run */
 	char *id;
 	char *user;      /* by name */
 	char *root_path; /* of the shown directory, in the jail */
@@ -103,6 +105,7 @@ static void local_release(struct provider *p)
 	helper_process_stop(&l->process);
 	root_close(&l->root);
 	local_store_close(&l->store);
+	cgroup_release(&l->cgroup);
 	free(l->id);
 	free(l->user);
 	free(l->root_path);
@@ -127,6 +130,42 @@ static enum err start_helper(struct local *l, const struct call *call, struct er
 	return kind;
 }
 
+static void fill_jail(struct local *l)
+{
+	const struct local_limits *limits = &l->store.limits;
+
+	l->jail = (struct jail){ .name = l->id,
+		.home = l->store.home,
+		.user_home = l->store.user,
+		.staging = l->store.staging,
+		.tmp = l->store.tmp,
+		.user = l->user,
+		.devices = l->store.devices,
+		.no_network = limits->network == NETWORK_NONE };
+	if (l->cgroup.procs >= 0) {
+		l->jail.cgroup = &l->cgroup;
+		return;
+	}
+	l->jail.memory_mb = limits->taken.memory_mb;
+	l->jail.pids = limits->taken.pids ? limits->taken.pids : LOCAL_PIDS;
+}
+
+static enum err open_store(struct local *l, const struct provider_config *cfg, struct error *e)
+{
+	struct local_limits asked;
+	enum err kind = local_limits_asked(cfg, &asked, e);
+
+	if (!kind && cfg->account_only)
+		kind = local_store_find(l->id, e);
+	if (!kind)
+		kind = local_store_open(&l->store, l->id, &asked, e);
+	if (!kind && !cfg->account_only)
+		kind = local_limits_bound(&l->store.limits, cfg, &l->cgroup, e);
+	if (!cfg->account_only)
+		l->bound_by = l->cgroup.procs >= 0 ? "a cgroup" : "rlimits";
+	return kind;
+}
+
 static enum err fill(struct local *l, const struct provider_config *cfg, struct error *e)
 {
 	enum err kind = shown_path(cfg->path, &l->root_path, e);
@@ -141,19 +180,10 @@ static enum err fill(struct local *l, const struct provider_config *cfg, struct 
 		return error_set(e, ERR_UNSUPPORTED,
 			"local: commands and files belong to %s, who mounts; not to '%s'", l->user,
 			cfg->user);
-	if (cfg->account_only)
-		kind = local_store_find(l->id, e);
-	if (!kind)
-		kind = local_store_open(&l->store, l->id, e);
+	kind = open_store(l, cfg, e);
 	if (kind)
 		return kind;
-	l->jail = (struct jail){ .name = l->id,
-		.home = l->store.home,
-		.user_home = l->store.user,
-		.staging = l->store.staging,
-		.tmp = l->store.tmp,
-		.user = l->user,
-		.devices = l->store.devices };
+	fill_jail(l);
 	l->base.root = l->root_path;
 	l->base.staging = JAIL_STAGING;
 	kind = open_root(l, e);
@@ -178,6 +208,7 @@ static enum err local_connect(const struct provider_config *cfg, const struct ca
 	l->base.ops = cfg->helper == HELPER_AUTO ? &local_provider : &local_without_calls;
 	l->root = (struct root){ .dir_fd = -1, .staging_fd = -1 };
 	l->store = LOCAL_STORE_NONE;
+	l->cgroup = CGROUP_NONE;
 	kind = fill(l, cfg, e);
 	if (!kind && cfg->helper == HELPER_PROCESS)
 		kind = start_helper(l, call, e);
@@ -192,8 +223,19 @@ static enum err local_connect(const struct provider_config *cfg, const struct ca
 static enum err local_create(
 	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e)
 {
-	(void)cfg, (void)call;
-	return local_store_create(id, e);
+	struct provider_config made = *cfg;
+	struct provider *p = NULL;
+	enum err kind = local_store_create(id, e);
+
+	if (kind)
+		return kind;
+	made.id = id;
+	kind = local_connect(&made, call, &p, e);
+	if (p)
+		local_release(p);
+	if (kind)
+		local_store_delete(id, NULL);
+	return kind;
 }
 
 static enum err local_info(
@@ -207,6 +249,7 @@ static enum err local_info(
 	};
 	snprintf(out->id, sizeof out->id, "%s", l->id);
 	snprintf(out->root, sizeof out->root, "%s", l->root_path);
+	local_limits_text(&l->store.limits, l->bound_by, out->limits, sizeof out->limits);
 	snprintf(out->note, sizeof out->note, "%s", l->store.note);
 	return ERR_OK;
 }
@@ -231,7 +274,11 @@ static enum err local_delete(
 static enum err local_url(struct provider *p, const struct call *call, unsigned port,
 	struct buf *out, struct error *e)
 {
-	(void)p, (void)call, (void)e;
+	(void)call;
+	if (local_of(p)->jail.no_network)
+		return error_set(e, ERR_UNSUPPORTED,
+			"local:%s has no network; its commands alone reach its ports",
+			local_of(p)->id);
 	buf_printf(out, "http://127.0.0.1:%u", port);
 	return ERR_OK;
 }
@@ -300,7 +347,7 @@ static enum err local_watch(struct provider *p, const struct call *call,
 
 #define LOCAL_FACTS                                                                                \
 	.name = "local", .title = "Embedded sandbox", .key_names = "",                             \
-	.caps = PROVIDER_EMBEDDED | PROVIDER_NAMES_IDS,                                            \
+	.caps = PROVIDER_EMBEDDED | PROVIDER_NAMES_IDS, .create_options = LOCAL_LIMIT_OPTIONS,     \
 	.connect_options = OPTION_USER | OPTION_RESUME_NEVER, .create = local_create,              \
 	.connect = local_connect, .release = local_release, .info = local_info,                    \
 	.list_sandboxes = local_list_sandboxes, .delete = local_delete, .url = local_url,          \

@@ -365,7 +365,20 @@ static enum err open_devices(
 	return ERR_OK;
 }
 
-enum err local_store_open(struct local_store *s, const char *name, struct error *e)
+static enum err open_limits(
+	struct local_store *s, int sandbox, const struct local_limits *asked, struct error *e)
+{
+	const struct cgroup_limits *taken = &asked->taken;
+	bool is_asked = taken->cpus > 0 || taken->memory_mb || taken->pids || asked->network;
+	enum err kind;
+
+	s->limits = *asked;
+	kind = local_limits_read(sandbox, &s->limits, e);
+	return kind || !is_asked ? kind : local_limits_write(sandbox, &s->limits, e);
+}
+
+enum err local_store_open(
+	struct local_store *s, const char *name, const struct local_limits *asked, struct error *e)
 {
 	AUTO_FREE char *path = NULL;
 	AUTO_CLOSE int store = -1, sandbox = -1;
@@ -383,6 +396,8 @@ enum err local_store_open(struct local_store *s, const char *name, struct error 
 		kind = name_parts(s, path, name, e);
 	if (!kind)
 		kind = open_devices(s, sandbox, path, name, e);
+	if (!kind)
+		kind = open_limits(s, sandbox, asked, e);
 	if (kind)
 		local_store_close(s);
 	return kind;

@@ -9,6 +9,7 @@
  *              home/                        what else commands have put into /home
  *              tmp/                         /tmp of the jail
  *              dev/                         of root's sandboxes: their devices
+ *              limits                       what bounds its programs, where that was asked for
  *
  * What lies below `user`, `.staging`, `home` and `tmp` is the sandbox's to choose, also as symbolic
  * links: it is only ever opened with O_NOFOLLOW, one name at a time. These directories themselves
@@ -19,6 +20,7 @@
 #pragma once
 
 #include "providers/base/error.h"
+#include "providers/local_limits.h"
 #include "providers/provider.h"
 
 #include <stdbool.h>
@@ -36,6 +38,7 @@ struct local_store {
 	int tree_fd;    /* `tree`, open */
 	int staging_fd; /* `staging`, open */
 	char note[200]; /* what was broken and is repaired; "": nothing */
+	struct local_limits limits;
 };
 
 #define LOCAL_STORE_NONE                                                                           \
@@ -47,8 +50,12 @@ struct local_store {
 /* ERR_INVALID: not a name for a sandbox; the sentence has the rule. */
 enum err local_store_check_name(const char *name, struct error *e);
 
-/* Makes what is missing of NAME and holds it. ERR_BUSY: it is being deleted. ERR_DENIED: others may change what is there. */
-enum err local_store_open(struct local_store *s, const char *name, struct error *e);
+/*
+ * Makes what is missing of NAME and holds it. Limits that are asked for become the sandbox's.
+ * ERR_BUSY: it is being deleted. ERR_DENIED: others may change what is there.
+ */
+enum err local_store_open(
+	struct local_store *s, const char *name, const struct local_limits *asked, struct error *e);
 void local_store_close(struct local_store *s);
 
 /* ERR_NOT_FOUND: there is none of that name. */

@@ -77,14 +77,18 @@ refused "an unknown log component" 1 \
 
 refused "a template for a sandbox that is there" 1 \
 	"option 'template=': local:made exists already; leave one of the two out" local:made empty -f -o template=base
-for asked in template=base env=A=b label=team=red name=box cpus=2 memory=1G disk=10G gpu=T4 region=eu idle=60 delete_after=60 lifetime=60; do
+for asked in template=base env=A=b label=team=red name=box disk=10G gpu=T4 region=eu idle=60 delete_after=60 lifetime=60; do
 	refused "$asked for a new embedded sandbox" 32 \
 		"local: a new sandbox cannot be given '${asked%%=*}='; leave it out" local: empty -f -o "$asked"
 done
-refused "a blocked network for a new embedded sandbox" 32 \
-	"local: a new sandbox cannot be given 'block_network'; leave it out" local: empty -f -o block_network
-refused "a variable and processors for a sandbox that is there" 1 \
-	"option 'env=, cpus=': local:made exists already; leave one of the two out" local:made empty -f -o cpus=2,env=A=b
+refused "a list of hosts for a new embedded sandbox" 32 \
+	"local: a new sandbox cannot be given 'allow='; leave it out" local: empty -f -o allow=pypi.org
+refused "two networks" 1 "local: 'block_network' and 'network=host': one of them" \
+	local: empty -f -o block_network,network=host
+refused "a number of processes that no command needs so few of" 1 "option 'pids=7': NUMBER is 8 to 4194304" \
+	local: empty -o pids=7
+refused "a variable and a disk for a sandbox that is there" 1 \
+	"option 'env=, disk=': local:made exists already; leave one of the two out" local:made empty -f -o disk=2G,env=A=b
 refused "a lifetime for the embedded sandbox" 32 \
 	"local: its sandboxes cannot be given 'lifetime='; leave it out" local:made empty -f -o lifetime=60
 refused "a variable without a value" 1 \

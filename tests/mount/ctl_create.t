@@ -93,7 +93,7 @@ daytona) says "options that belong together" 1 \
 	"sandboxctl: daytona: a snapshot says itself what it needs; --cpus=, --memory= and --disk= go with --image=NAME" \
 	ctl create daytona --cpus 2 ;;
 esac
-[ -n "$blocks_network" ] || says "a network that cannot be blocked" 1 \
+[ -n "$blocks_network" ] || [ "$PROVIDER" = local ] || says "a network that cannot be blocked" 1 \
 	"sandboxctl: $PROVIDER: a new sandbox cannot be given '--block-network'; leave it out" \
 	ctl create "$PROVIDER" --block-network
 [ -n "$blocks_network" ] || says "a network that cannot have a list" 1 \

@@ -435,3 +435,43 @@ Test(local, a_system_that_forbids_namespaces_is_told_apart)
 	}
 	provider_release(p);
 }
+
+/* ---- Limits ---- */
+
+static void expect_limits(const struct provider_config *cfg, const char *wanted)
+{
+	struct sandbox_info info;
+	struct provider *p;
+	struct error e = { 0 };
+
+	cr_assert(eq(int, connect_to(cfg, &p, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, provider_info(p, NULL, &info, &e), ERR_OK));
+	cr_expect(eq(int, strncmp(info.limits, wanted, strlen(wanted)), 0), "%s", info.limits);
+	provider_release(p);
+}
+
+Test(local, keeps_the_limits_that_were_asked_for)
+{
+	const struct provider_config first = { .id = "x", .memory_mb = 512, .pids = 100 },
+				     second = { .id = "x", .pids = 50, .block_network = true },
+				     third = { .id = "x" }, other = { .id = "y" };
+
+	expect_limits(&first, "512 MiB of memory, 100 processes, by ");
+	expect_limits(&second, "512 MiB of memory, 50 processes, by ");
+	expect_limits(&third, "512 MiB of memory, 50 processes, by ");
+	expect_limits(&other, "1024 processes, by rlimits; this machine's network");
+}
+
+Test(local, with_limits_that_cannot_be_read_is_refused)
+{
+	struct provider_config cfg = { .id = "x", .pids = 100 };
+	struct provider *p;
+	struct error e = { 0 };
+
+	expect_limits(&cfg, "100 processes");
+	scratch_write_text(&store, "sandboxfs/x/limits", "pids many");
+	cr_expect(eq(int, connect_to(&cfg, &p, &e), ERR_INVALID));
+	cr_expect(eq(str, e.text,
+		"local: the sandbox's file 'limits' cannot be read; remove it, and give the "
+		"options again"));
+}

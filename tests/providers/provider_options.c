@@ -60,6 +60,8 @@ static const struct provider_config everything = { .template = "t",
 	.resume = RESUME_NEVER,
 	.archive_after_s = 1,
 	.language = "l",
+	.pids = 1,
+	.network = NETWORK_NONE,
 	.app = "a" };
 
 #define ALL (2 * OPTION_APP - 1)

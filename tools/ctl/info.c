@@ -39,6 +39,8 @@ static enum err print_table(
 	add_fact(&table, "life left", left);
 	if (*info->warning)
 		add_fact(&table, "warning", info->warning);
+	if (*info->limits)
+		add_fact(&table, "limits", info->limits);
 	if (!t->config.account_only) {
 		add_fact(&table, "directory", info->root);
 		if (t->provider->no_helper) {
@@ -83,6 +85,8 @@ static enum err print_object(
 			.id = info->id, .state = info->state, .expires_s = info->expires_s });
 	if (*info->warning)
 		json_put_text(&w, "warning", info->warning);
+	if (*info->limits)
+		json_put_text(&w, "limits", info->limits);
 	if (!t->config.account_only)
 		put_inside(&w, t, info);
 	json_put_close(&w);

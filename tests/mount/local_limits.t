@@ -1,0 +1,90 @@
+#!/bin/sh
+# What bounds an embedded sandbox: a program that takes all memory and one that starts others
+# without an end are ended, and the mount answers; a sandbox without a network reaches none.
+# shellcheck disable=SC2016
+# shellcheck source=tests/support/tap.sh
+. "${0%/*}/../support/tap.sh"
+# shellcheck source=tests/support/tap_ctl.sh
+. "$TOP/tests/support/tap_ctl.sh"
+
+needs_mount
+needs_local
+needs bwrap python3
+expect_log "local:lim.*: rlimits bound memory"
+
+# run COMMAND: in the sandbox; what it printed and its exit code are in `response`.
+run() {
+	as_owner sh -c 'echo "$1" >"$2"; cat "$2"' - "$1" "$MNT/.sandbox/exec" >response
+}
+
+works() { # NAME
+	ok "$1: the mount answers" as_owner sh -c 'echo x >"$1/f" && cat "$1/f" && ls "$1"' - "$MNT"
+	run 'echo well'
+	ok "$1: the next command runs" grep -q '"stdout": "well' response
+}
+
+# Each process starts others until it may not.
+bomb() {
+	cat >bomb.py <<-'END'
+		import os
+		try:
+		    while True:
+		        os.fork()
+		except OSError:
+		    print("no more", flush=True)
+	END
+	as_owner cp bomb.py "$MNT/bomb.py"
+	run 'python3 bomb.py >said 2>&1; grep -c "no more" said'
+	ok "$1: a fork bomb ends" grep -Eq '"stderr": "sandboxfs: more than [0-9]+ processes|"stdout": "[1-9]' response
+	works "$1: after a fork bomb"
+}
+
+bounded() {
+	mount_sandbox "lim.$MOUNT_AS" memory=300M,pids=100,network=none
+	run 'python3 -c "x = bytearray(200 << 20); print(len(x))"'
+	ok "so much memory is there" grep -q '"stdout": "209715200' response
+	run 'python3 -c "x = bytearray(500 << 20); print(len(x))"; echo code $?'
+	ok "a program that takes more fails" grep -Eq '"stdout": "code (1|137)' response
+	works "after a program that takes all memory"
+	bomb "limited"
+	run 'tail -n +3 /proc/net/dev | cut -d : -f 1 | xargs; exec 3<>"/dev/tcp/127.0.0.1/'"$PORT"'"'
+	ok "there is a loopback alone" grep -Eq '"stdout": " *lo(\\n|")' response
+	ok "nothing of this machine is reached" grep -q 'Connection refused' response
+	unmount
+
+	# The sandbox keeps its limits; another mount may ask for others.
+	mount_sandbox "lim.$MOUNT_AS" network=host
+	run 'exec 3<>"/dev/tcp/127.0.0.1/'"$PORT"'" && echo reached'
+	ok "another mount may give it this machine's network" grep -q '"stdout": "reached' response
+	run 'python3 -c "x = bytearray(500 << 20)"; echo code $?'
+	ok "what is not asked for again stays" grep -Eq '"stdout": "code (1|137)' response
+	unmount
+}
+
+unbounded() {
+	mount_sandbox "limless.$MOUNT_AS"
+	bomb "by default"
+	unmount
+}
+
+# A port of this machine.
+python3 -c 'import socket, time
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1], flush=True)
+time.sleep(3600)' >port &
+tap_helpers="$tap_helpers $!"
+wait_until "$PATIENCE" test -s port
+PORT=$(cat port)
+
+for_each_user bounded
+for_each_user unbounded
+
+name=$(ctl create local --memory 300M --pids 50 --network none 2>err)
+like "create says how it is bounded" "$(cat err; ctl info --inside "$name")" 'rlimits|a cgroup'
+like "info tells the limits" "$(ctl info "$name")" '^limits +300 MiB of memory, 50 processes; no network$'
+like "its ports are nobody's" "$(ctl url "$name" 8000 2>&1)" 'has no network; its commands alone reach its ports'
+like "a network that is two" "$(ctl create local --network host --block-network 2>&1)" \
+	"'--block-network' and '--network=host': one of them"
+like "a disk that cannot be bounded" "$(ctl create local --disk 1G 2>&1)" "cannot be given '--disk='; leave it out"
+ctl delete "$name"
+done_testing
