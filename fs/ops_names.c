@@ -122,6 +122,10 @@ void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	AUTO_REQUEST struct request r = REQUEST_NONE;
 	struct error e = { 0 };
 
+	if (control_owns(parent)) {
+		control_rmdir(fs->control, req, parent, name);
+		return;
+	}
 	if (is_controls(req, parent, name))
 		return;
 	request_begin(&r, req);

@@ -3,6 +3,7 @@
 #include "fs/caller.h"
 #include "fs/events.h"
 #include "fs/control/jobs.h"
+#include "fs/control/sessions.h"
 #include "providers/base/cleanup.h"
 
 #include <assert.h>
@@ -45,6 +46,8 @@ enum err control_new(struct control **out, struct cache *cache, struct notifier 
 	if (kind == ERR_OK)
 		kind = jobs_new(&c->jobs, cache, c->deferrals, &c->options.exec, e);
 	if (kind == ERR_OK)
+		kind = sessions_new(&c->sessions, e);
+	if (kind == ERR_OK)
 		*out = c;
 	else
 		control_free(c);
@@ -65,6 +68,7 @@ void control_free(struct control *c)
 	jobs_free(c->jobs);
 	deferrals_free(c->deferrals);
 	exec_last_free(c->exec_last);
+	sessions_free(c->sessions);
 	events_free(c->events);
 	pthread_mutex_destroy(&c->lock);
 	free(c);

@@ -58,6 +58,7 @@ void control_getattr(struct control *c, fuse_req_t req, fuse_ino_t ino);
 /* `to_set`: FUSE_SET_ATTR_*. chmod, chown and times are EPERM; a truncation (a shell's `>`) does nothing. */
 void control_setattr(struct control *c, fuse_req_t req, fuse_ino_t ino, int to_set);
 void control_opendir(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void control_rmdir(struct control *c, fuse_req_t req, fuse_ino_t parent, const char *name);
 void control_readdir(struct control *c, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off);
 void control_readdirplus(struct control *c, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off);
 void control_open(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);

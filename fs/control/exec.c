@@ -13,6 +13,8 @@
  *
  * A handle that wrote reads the response of its own last command, others that of the command that finished last. It starts
  * at the offset of the first read: a handle for both shares one offset between writes and reads.
+ *
+ * `sessions/NAME/exec` is the same for the commands of a session, and others read the last of that session.
  */
 #include "fs/control/file.h"
 
@@ -20,6 +22,7 @@
 #include "fs/control/exec_command.h"
 #include "fs/handle_memory.h"
 #include "fs/notifier.h"
+#include "fs/sessions.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 
@@ -29,6 +32,7 @@ struct exec_run;
 
 struct exec_handle {
 	struct control_handle base;
+	const struct session *session;        /* whose `exec` it is; NULL: of none */
 	pthread_mutex_t lock;                 /* of what follows */
 	pthread_cond_t turn;                  /* the first of `runs` is another one */
 	unsigned references;                  /* the open file's and one of each run */
@@ -111,10 +115,12 @@ static struct control_handle *exec_open(struct control *c, uint64_t number)
 {
 	struct exec_handle *h = handle_memory_new(sizeof *h);
 
-	(void)c, (void)number;
 	if (!h)
 		return NULL;
-	*h = (struct exec_handle){ .references = 1, .text = BUF_INIT(EXEC_TEXT_MAX), .start = -1 };
+	*h = (struct exec_handle){ .session = number ? sessions_at(c->sessions, number) : NULL,
+		.references = 1,
+		.text = BUF_INIT(EXEC_TEXT_MAX),
+		.start = -1 };
 	pthread_mutex_init(&h->lock, NULL);
 	pthread_cond_init(&h->turn, NULL);
 	TAILQ_INIT(&h->runs);
@@ -137,6 +143,11 @@ static void handle_put(struct exec_handle *h)
 	handle_memory_free(h);
 }
 
+static struct exec_last *last_of(const struct exec_handle *h)
+{
+	return h->session ? h->session->last : h->base.control->exec_last;
+}
+
 static bool has_text_locked(const struct exec_handle *h)
 {
 	return h->text.len || h->text.failed;
@@ -146,7 +157,7 @@ static bool has_text_locked(const struct exec_handle *h)
 static struct view view_locked(struct exec_handle *h, off_t off)
 {
 	if (!h->wrote && !h->response)
-		h->response = last_response(h->base.control->exec_last);
+		h->response = last_response(last_of(h));
 	if (h->start < 0)
 		h->start = h->wrote ? off : 0;
 	/* Someone went back: to the beginning. */
@@ -170,7 +181,7 @@ static void publish(struct exec_handle *h, struct exec_response *response)
 
 	if (!response)
 		return;
-	set_last_response(h->base.control->exec_last, response);
+	set_last_response(last_of(h), response);
 	pthread_mutex_lock(&h->lock);
 	former = h->response;
 	h->response = response;
@@ -196,12 +207,13 @@ static void run_work(void *context, const struct cancel *cancel)
 	struct exec_run *run = context;
 	struct exec_handle *h = run->handle;
 	struct control *c = h->base.control;
+	struct exec_terms terms = c->options.exec;
 	struct exec_response *response = NULL;
 
+	terms.session = h->session ? h->session->name : NULL;
 	wait_for_turn(run);
 	if (run->command)
-		exec_command_run(
-			run->command, c->cache, &c->options.exec, cancel, &response, &run->error);
+		exec_command_run(run->command, c->cache, &terms, cancel, &response, &run->error);
 	publish(h, response);
 	pthread_mutex_lock(&h->lock);
 	if (run->reads)
@@ -387,14 +399,12 @@ static void exec_close(struct control_handle *base)
 	handle_put(h);
 }
 
-const struct control_file control_exec = {
-	.name = "exec",
-	.ino = CONTROL_INO_DIR + 1,
-	.mode = 0600,
-	.open = exec_open,
-	.read = exec_read,
-	.write = exec_write,
-	.flush = exec_flush,
-	.abandon = exec_abandon,
-	.close = exec_close,
-};
+#define EXEC_FILE(number)                                                                          \
+	{                                                                                          \
+		.name = "exec", .ino = CONTROL_INO_DIR + (number), .mode = 0600,                   \
+		.open = exec_open, .read = exec_read, .write = exec_write, .flush = exec_flush,    \
+		.abandon = exec_abandon, .close = exec_close                                       \
+	}
+
+const struct control_file control_exec = EXEC_FILE(1);
+const struct control_file control_session_exec = EXEC_FILE(18);

@@ -3,10 +3,14 @@
 #include "cache/cache.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
+#include "providers/user_session.h"
 #include "providers/user_shell.h"
 
 #include <pthread.h>
 #include <string.h>
+
+/* With what stands before it. */
+#define WHOLE_MAX (EXEC_TEXT_MAX + USER_SESSION_TEXT_MAX)
 
 struct exec_command {
 	struct buf text;
@@ -101,15 +105,17 @@ static enum err execute(struct exec_command *command, struct cache *cache,
 {
 	/* A command may be silent for as long as it likes: only its own time limit counts. */
 	const struct call call = { .progress_ms = -1, .cancel = cancel };
-	AUTO_BUF struct buf text = BUF_INIT(USER_SHELL_MAX(EXEC_TEXT_MAX));
+	AUTO_BUF struct buf whole = BUF_INIT(WHOLE_MAX), text = BUF_INIT(USER_SHELL_MAX(WHOLE_MAX));
 	struct execute_request request = { .timeout_ms = terms->timeout_ms };
 	struct execute_result result = { 0 };
 	enum err kind;
 
-	user_shell_add(
-		&text, terms->shell, cache_provider(cache)->caps, false, buf_text(&command->text));
+	if (terms->session)
+		user_session_begin(&whole, terms->session, NULL);
+	buf_add_string(&whole, buf_text(&command->text));
+	user_shell_add(&text, terms->shell, cache_provider(cache)->caps, false, buf_text(&whole));
 	request.command = buf_text(&text);
-	kind = buf_check(&text, "the command", e);
+	kind = buf_check(whole.failed ? &whole : &text, "the command", e);
 	if (!kind)
 		kind = cache_execute(cache, &call, &request, keep_output, command, &result, e);
 	outcome->has_exit_code = kind == ERR_OK && result.has_exit_code;

@@ -14,6 +14,7 @@ struct exec_command;
 struct exec_terms {
 	int64_t timeout_ms;  /* 0: none */
 	const char *shell;   /* providers/user_shell.h; NULL: auto */
+	const char *session; /* providers/user_session.h; NULL: in none */
 	struct audit *audit; /* has a record of each; NULL: there is none */
 };
 

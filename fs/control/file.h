@@ -18,6 +18,7 @@ struct control_handle;
 struct events;
 struct exec_last;
 struct jobs;
+struct sessions;
 
 /* What the files share, fixed from control_new() on, or with a lock of its own. */
 struct control {
@@ -29,6 +30,7 @@ struct control {
 	struct events *events;       /* what others changed */
 	struct exec_last *exec_last; /* the last finished command, for who did not write one */
 	struct jobs *jobs;           /* what was spawned */
+	struct sessions *sessions;   /* the names that commands go on in */
 	pthread_mutex_t lock;
 	LIST_HEAD(control_handles, control_handle) handles; /* all open ones; under the lock */
 };
@@ -92,6 +94,14 @@ struct control_dir {
 	bool (*has)(struct control *c, uint64_t number);
 	/* Which of them are listed: the next after that one; 0: no more. */
 	uint64_t (*next)(struct control *c, uint64_t number);
+
+	/* Where numbers stand for names: of a name, 0: none; and its name. NULL: numbers are written. */
+	uint64_t (*find)(struct control *c, const char *name);
+	const char *(*name_of)(struct control *c, uint64_t number);
+	/* Asks the sandbox which are listed, before they are; and ends one. NULL: that is not so. */
+	enum err (*refresh)(struct control *c, const struct call *call, struct error *e);
+	enum err (*remove)(
+		struct control *c, uint64_t number, const struct call *call, struct error *e);
 };
 
 /* The first member of every file's own handle. */
@@ -118,6 +128,8 @@ extern const struct control_file control_exec;
 extern const struct control_file control_id;
 extern const struct control_file control_jobs;
 extern const struct control_file control_ports;
+extern const struct control_file control_session_exec;
+extern const struct control_file control_sessions;
 extern const struct control_file control_spawn;
 extern const struct control_file control_stats;
 extern const struct control_file control_status;

@@ -7,6 +7,7 @@
 #include "fs/request.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ static const struct control_file *const root_files[] = {
 	&control_id,
 	&control_jobs,
 	&control_ports,
+	&control_sessions,
 	&control_spawn,
 	&control_stats,
 	&control_status,
@@ -154,7 +156,7 @@ static struct control_node find_name(
 	struct control *c, const struct control_node *parent, const char *name)
 {
 	const struct control_dir *dir = parent->file->dir;
-	uint64_t number = dir->numbered ? number_of(name) : 0;
+	uint64_t number = !dir->numbered ? 0 : dir->find ? dir->find(c, name) : number_of(name);
 
 	for (size_t i = 0; dir->files[i]; i++)
 		if (!strcmp(dir->files[i]->name, name))
@@ -184,7 +186,7 @@ void control_lookup(struct control *c, fuse_req_t req, fuse_ino_t parent, const 
 
 /* An entry, and the offset of what follows it: ".", "..", then the files from 2 on, then the numbers from NUMBERS on. */
 struct listed {
-	char name[24];
+	char name[NAME_MAX + 1];
 	struct control_node node;
 	off_t next;
 };
@@ -195,7 +197,10 @@ static bool list_number(
 {
 	uint64_t number = dir->numbered ? dir->next(c, after) : 0;
 
-	snprintf(out->name, sizeof out->name, "%llu", (unsigned long long)number);
+	if (number && dir->name_of)
+		snprintf(out->name, sizeof out->name, "%s", dir->name_of(c, number));
+	else
+		snprintf(out->name, sizeof out->name, "%llu", (unsigned long long)number);
 	out->node = (struct control_node){ dir->numbered, number };
 	out->next = (off_t)(NUMBERS + number);
 	return number != 0;
@@ -260,15 +265,49 @@ static void list(
 	fuse_reply_buf(req, page, used);
 }
 
+/* For anybody else the names that are known are all. */
+static bool is_owner(const struct control *c, fuse_req_t req)
+{
+	uid_t uid = fuse_req_ctx(req)->uid;
+
+	return uid == c->options.uid || uid == 0;
+}
+
 void control_opendir(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	const struct control_file *file = control_node(ino).file;
+	AUTO_REQUEST struct request r = REQUEST_NONE;
+	struct error e = { 0 };
 
-	(void)c;
-	if (file && file->dir)
-		fuse_reply_open(req, fi);
-	else
+	if (!file || !file->dir) {
 		fuse_reply_err(req, ENOTDIR);
+		return;
+	}
+	request_begin(&r, req);
+	if (file->dir->refresh && is_owner(c, req))
+		file->dir->refresh(c, &r.call, &e);
+	if (e.kind)
+		fuse_reply_err(request_end(&r), errmap_errno(e.kind));
+	else
+		fuse_reply_open(request_end(&r), fi);
+}
+
+void control_rmdir(struct control *c, fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	const struct control_node dir = control_node(parent);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
+	struct control_node node = { 0 };
+	struct error e = { 0 };
+
+	if (dir.file && dir.file->dir && dir.file->dir->remove && is_owner(c, req))
+		node = find_name(c, &dir, name);
+	if (!node.file) {
+		fuse_reply_err(req, EPERM);
+		return;
+	}
+	request_begin(&r, req);
+	dir.file->dir->remove(c, node.number, &r.call, &e);
+	fuse_reply_err(request_end(&r), errmap_errno(e.kind));
 }
 
 void control_readdir(struct control *c, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off)

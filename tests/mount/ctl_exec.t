@@ -137,7 +137,7 @@ is "a session of sh keeps lines that look like others" "$(in_session --shell sh 
 PWD=x 1"
 in_session "$SOURCE" 'mkdir -p ~/gone && command cd ~/gone && rmdir ~/gone'
 is "a directory that is gone is told" "$(in_session "$SOURCE" 'echo on' 2>&1 >/dev/null)" \
-	"sandboxctl: the directory of the session is gone"
+	"sandboxfs: the directory of the session is gone"
 ctl session end "$SOURCE" work
 is "code has a session's directory" "$(in_session "$SOURCE" "cd \"it's a dir\"; export C=1"; in_session --lang python "$SOURCE" \
 	'import os; print(os.path.basename(os.getcwd()), os.environ["C"])')" "it's a dir 1"

@@ -1,5 +1,5 @@
 #include "tools/ctl/code.h"
-#include "tools/ctl/session.h"
+#include "providers/user_session.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -55,15 +55,15 @@ Test(ctl_session, a_name_is_a_word_of_shell_and_path)
 	static const char *const good[] = { "a", "build-1", "chat_123", "a.b", "X" };
 	static const char *const bad[] = { "", ".", "..", ".a", "-a", "a/b", "a b", "a'b", "$a",
 		"a\nb", "\xc3\xa9" };
-	char name[SESSION_NAME_MAX + 2];
+	char name[USER_SESSION_NAME_MAX + 2];
 
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
-		cr_expect(session_name_is_valid(good[i]), "%s", good[i]);
+		cr_expect(user_session_name_is_valid(good[i]), "%s", good[i]);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-		cr_expect(not(session_name_is_valid(bad[i])), "%s", bad[i]);
+		cr_expect(not(user_session_name_is_valid(bad[i])), "%s", bad[i]);
 	memset(name, 'a', sizeof name);
-	name[SESSION_NAME_MAX + 1] = '\0';
-	cr_expect(not(session_name_is_valid(name)));
-	name[SESSION_NAME_MAX] = '\0';
-	cr_expect(session_name_is_valid(name));
+	name[USER_SESSION_NAME_MAX + 1] = '\0';
+	cr_expect(not(user_session_name_is_valid(name)));
+	name[USER_SESSION_NAME_MAX] = '\0';
+	cr_expect(user_session_name_is_valid(name));
 }

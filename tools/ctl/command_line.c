@@ -2,9 +2,9 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/shell_quote.h"
+#include "providers/user_session.h"
 #include "tools/ctl/code.h"
 #include "tools/ctl/command.h"
-#include "tools/ctl/session.h"
 
 /* ---- The words ---- */
 
@@ -20,7 +20,7 @@ void command_line_release(struct command_line *line)
 
 static enum err set_session(const struct opt *o, const char *value, void *field, struct error *e)
 {
-	if (!session_name_is_valid(value))
+	if (!user_session_name_is_valid(value))
 		return error_set(e, ERR_INVALID,
 			"option '%s%.60s': a name of letters, digits, '-', '_' and '.', as in "
 			"%sbuild",
@@ -103,7 +103,7 @@ enum err command_line_text(
 	if (line->merges)
 		buf_add_string(out, "exec 2>&1\n");
 	if (line->session)
-		session_begin(out, line->session, line->env);
+		user_session_begin(out, line->session, line->env);
 	if (line->dir)
 		add_dir(out, line->dir);
 	if (line->language)

@@ -1,11 +1,10 @@
 /*
- * sessions.c - sandboxctl session: lists and ends the sessions of a sandbox that exec and run
- * began.
+ * sessions.c - sandboxctl session: lists and ends the sessions of a sandbox.
  */
 #include "providers/base/cleanup.h"
+#include "providers/user_session.h"
 #include "tools/ctl/command.h"
 #include "tools/ctl/sandboxes.h"
-#include "tools/ctl/session.h"
 #include "tools/ctl/target.h"
 #include "tools/say.h"
 
@@ -69,9 +68,9 @@ static enum err act(const struct request *r, const struct ctl_common *common, st
 	if (kind)
 		return kind;
 	if (r->name)
-		session_end(&command, r->name);
+		user_session_end(&command, r->name);
 	else
-		session_list(&command);
+		user_session_list(&command);
 	kind = ask(&t, &command, &said, &exit_code, e);
 	if (!kind && exit_code)
 		kind = error_set(e, ERR_NOT_FOUND,
@@ -89,7 +88,7 @@ static error_t check(const struct request *r, const struct argp_state *state)
 	if (!r->sandbox)
 		return ctl_usage(state, "the sandbox is missing, as in %s %s local:demo",
 			state->argv[0], r->verb);
-	if (ends && (!r->name || !session_name_is_valid(r->name)))
+	if (ends && (!r->name || !user_session_name_is_valid(r->name)))
 		return ctl_usage(state,
 			"the session's name is missing; %s list %.60s shows those there are",
 			state->argv[0], r->sandbox);

@@ -1,4 +1,4 @@
-#include "tools/ctl/session.h"
+#include "providers/user_session.h"
 
 #include <string.h>
 
@@ -14,7 +14,7 @@ static const char load[] =
 	"fi\n"
 	"if [ -r \"$sandboxfs_session/dir\" ]; then\n"
 	"	command cd -- \"$(cat \"$sandboxfs_session/dir\")\" 2>/dev/null ||\n"
-	"		echo 'sandboxctl: the directory of the session is gone' >&2\n"
+	"		echo 'sandboxfs: the directory of the session is gone' >&2\n"
 	"fi\n";
 
 /*
@@ -93,11 +93,11 @@ static const char keep[] =
 	"command trap 'command trap - EXIT; exit 130' INT\n"
 	"command trap 'command trap - EXIT; exit 143' TERM\n";
 
-bool session_name_is_valid(const char *name)
+bool user_session_name_is_valid(const char *name)
 {
 	size_t len = strlen(name);
 
-	return len && len <= SESSION_NAME_MAX && *name != '.' && *name != '-' &&
+	return len && len <= USER_SESSION_NAME_MAX && *name != '.' && *name != '-' &&
 		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") ==
 		len;
 }
@@ -113,7 +113,7 @@ static void add_given(struct buf *out, const char *one)
 		len, one, len, one, len, one, len, one, len, one);
 }
 
-void session_begin(struct buf *out, const char *name, char *const *env)
+void user_session_begin(struct buf *out, const char *name, char *const *env)
 {
 	buf_printf(out, "sandboxfs_session=" SESSIONS "/%s\"\nsandboxfs_given=' ", name);
 	for (char *const *one = env; one && *one; one++)
@@ -131,12 +131,12 @@ void session_begin(struct buf *out, const char *name, char *const *env)
 	buf_add_string(out, keep);
 }
 
-void session_list(struct buf *out)
+void user_session_list(struct buf *out)
 {
 	buf_add_string(out, "cd -- " SESSIONS "\" 2>/dev/null || exit 0\nls\n");
 }
 
-void session_end(struct buf *out, const char *name)
+void user_session_end(struct buf *out, const char *name)
 {
 	buf_printf(out, "rm -r -- " SESSIONS "/%s\" 2>/dev/null\n", name);
 }

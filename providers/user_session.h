@@ -1,5 +1,5 @@
 /*
- * session.h - named sessions of a sandbox: commands that keep directory and variables from one to
+ * user_session.h - named sessions of a sandbox: commands that keep directory and variables from one to
  * the next.
  *
  * A session is a directory of the sandbox, which its user alone can read, with the directory where
@@ -15,19 +15,22 @@
 #include <stdbool.h>
 
 /* So long is the name of a file at most (NAME_MAX), with room to spare. */
-#define SESSION_NAME_MAX 200
+#define USER_SESSION_NAME_MAX 200
 
 /* Letters, digits, '_', '-', '.' and no '.' or '-' first: a word of a shell, and of a path. */
-bool session_name_is_valid(const char *name);
+bool user_session_name_is_valid(const char *name);
+
+/* What stands before a command that is given no variables takes less. */
+#define USER_SESSION_TEXT_MAX ((size_t)8 * 1024)
 
 /*
  * Adds what stands before a command of the session. `env`: "NAME=value", ended by NULL, or NULL:
  * what the command alone is given, which goes before what was kept, and is not kept.
  */
-void session_begin(struct buf *out, const char *name, char *const *env);
+void user_session_begin(struct buf *out, const char *name, char *const *env);
 /*
  * A command that prints the names, a line each; one that ends with 1 where there is none of that
  * name.
  */
-void session_list(struct buf *out);
-void session_end(struct buf *out, const char *name);
+void user_session_list(struct buf *out);
+void user_session_end(struct buf *out, const char *name);
