@@ -1,7 +1,9 @@
 #include "fs/mount.h"
+#include "fs/errmap.h"
 #include "fs/fs.h"
 #include "fs/guard.h"
 #include "fs/notices.h"
+#include "fs/unused.h"
 
 #include "providers/base/buf.h"
 #include "providers/base/cleanup.h"
@@ -44,6 +46,7 @@ struct mount {
 	pthread_t serving;      /* set before `is_serving` */
 	atomic_bool is_serving; /* from then on a signal may stop it */
 	struct guard guard;
+	struct unused unused; /* until mount_attach() */
 };
 
 /* ---- What the cache tells, passed on to the kernel ---- */
@@ -251,19 +254,15 @@ static enum err new_session(struct mount *m, struct error *e)
 	return ERR_OK;
 }
 
-enum err mount_new(struct mount **out, struct cache *cache, const struct mount_options *options,
-	struct error *e)
+enum err mount_attach(
+	struct mount *m, struct cache *cache, const struct mount_options *options, struct error *e)
 {
-	struct mount *m = calloc(1, sizeof *m);
 	struct attr root;
 	enum err kind;
 
-	if (!m)
-		return error_set(e, ERR_NO_MEMORY, "mount");
 	m->options = *options;
 	m->options.exec.audit = options->audit;
-	m->guard = GUARD_NONE;
-	m->fs = (struct fs){ .cache = cache, .options = &m->options };
+	m->fs.cache = cache;
 	cache_believed(cache, cache_root(cache), &root);
 	m->fs.root_dev = root.dev;
 	kind = switches_new(&m->fs.switches, e);
@@ -271,6 +270,32 @@ enum err mount_new(struct mount **out, struct cache *cache, const struct mount_o
 		kind = link_nodes_new(&m->fs.links, cache, e);
 	if (!kind)
 		kind = openings_new(&m->fs.openings, e);
+	return kind;
+}
+
+enum err mount_wait(struct mount *m, const struct cancel *cancel, struct error *e)
+{
+	return unused_wait(&m->unused, cancel, e);
+}
+
+void mount_refuse(struct mount *m, enum err why)
+{
+	unused_refuse(&m->unused, errmap_errno(why));
+}
+
+enum err mount_new(struct mount **out, struct cache *cache, const struct mount_options *options,
+	struct error *e)
+{
+	struct mount *m = calloc(1, sizeof *m);
+	enum err kind = ERR_OK;
+
+	if (!m)
+		return error_set(e, ERR_NO_MEMORY, "mount");
+	m->options = *options;
+	m->guard = GUARD_NONE;
+	m->fs = (struct fs){ .options = &m->options };
+	if (cache)
+		kind = mount_attach(m, cache, options, e);
 	if (!kind)
 		kind = new_session(m, e);
 	if (!kind && fuse_session_mount(m->session, options->mountpoint))
@@ -281,6 +306,8 @@ enum err mount_new(struct mount **out, struct cache *cache, const struct mount_o
 		return kind;
 	}
 	m->mounted = true;
+	m->unused =
+		(struct unused){ .session = m->session, .uid = options->uid, .gid = options->gid };
 	*out = m;
 	return ERR_OK;
 }
@@ -334,6 +361,7 @@ enum err mount_serve(struct mount *m, struct error *e)
 	fuse_loop_cfg_set_clone_fd(config, 1);
 	fuse_loop_cfg_set_max_threads(
 		config, m->options.threads_max ? m->options.threads_max : THREADS_DEFAULT);
+	unused_pass_on(&m->unused);
 	failed = fuse_session_loop_mt(m->session, config);
 	fuse_loop_cfg_destroy(config);
 	/* A negative result is an errno; a positive one the signal that ended it. */
@@ -355,7 +383,8 @@ void mount_free(struct mount *m)
 {
 	if (!m)
 		return;
-	cache_observe(m->fs.cache, NULL);
+	if (m->fs.cache)
+		cache_observe(m->fs.cache, NULL);
 	notifier_stop(m->fs.notifier, UNANSWERED_MS);
 	notifier_stop(m->fs.recalls, UNANSWERED_MS);
 	guard_end(&m->guard);
@@ -369,5 +398,6 @@ void mount_free(struct mount *m)
 	switches_free(m->fs.switches);
 	link_nodes_free(m->fs.links);
 	openings_free(m->fs.openings);
+	unused_release(&m->unused);
 	free(m);
 }

@@ -68,6 +68,7 @@ struct config {
 	struct creation creation;
 	struct setup_request setup;
 	int reuse;
+	int lazy;      /* the sandbox is made at the first use */
 	char *workdir; /* NULL: the source's path, or the sandbox's own */
 
 	/* The mount. */

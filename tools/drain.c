@@ -108,10 +108,14 @@ static enum err not_sent(const struct owed *o, int failure, struct error *e)
 		strerror(failure), kept, o->journal);
 }
 
-/* The daemon is gone, or the mount is read-only: there is nobody, or nothing, to send. */
+/*
+ * The daemon is gone, the mount is read-only, or has no sandbox before its first use: there is
+ * nobody, or nothing, to send.
+ */
 static bool is_nothing_to_send(int failure, int unknown, const struct owed *o)
 {
-	return failure == EROFS || (mounted_is_dead(failure) && (unknown || !o->changes));
+	return failure == EROFS || failure == ENOENT ||
+		(mounted_is_dead(failure) && (unknown || !o->changes));
 }
 
 /* ---- Doing it ---- */

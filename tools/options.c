@@ -82,6 +82,9 @@ const struct opt options[] = {
 	FLAG("reuse", reuse, 1,
 		"no ID: mount the sandbox that has all of label=, and make one only where there is "
 		"none, which then outlives the mount"),
+	FLAG("lazy", lazy, 1,
+		"no ID: make the sandbox when the mount is first used; where that fails the use "
+		"does, the log says why, and the next one tries again"),
 	VALUE("workdir=", option_set_path, workdir, "DIRECTORY",
 		"no ID, no PATH: make this directory in the sandbox, where it is missing, and show "
 		"it"),

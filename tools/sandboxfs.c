@@ -54,6 +54,7 @@ struct run {
 	int reuse_lock; /* of reuse.h, as long as a sandbox that was made may be deleted again; -1: none */
 	bool is_announced;
 	struct audit *audit; /* NULL: no record is kept */
+	struct mount *mount; /* with `lazy` it is there before the sandbox; NULL: not yet */
 };
 
 /* ---- The sandbox ---- */
@@ -300,45 +301,57 @@ static enum err serve(struct run *r, struct mount *mount, struct error *e)
 
 	if (kind)
 		return kind;
-	announce(r);
+	if (!r->is_announced)
+		announce(r);
+	end_reuse(r);
 	signals_stop(r->signals, mount);
 	kind = mount_serve(mount, e);
 	signals_stop(r->signals, NULL);
 	return kind;
 }
 
-static enum err mount_cache(struct run *r, struct cache *cache, struct error *e)
+/* `cache`: NULL: what is known of the sandbox does not matter yet. */
+static struct mount_options wanted_mount(const struct run *r, const char *source,
+	const char *kernel_options, const struct cache *cache)
 {
 	const struct config *c = r->config;
+
+	return (struct mount_options){
+		.source = source,
+		.mountpoint = r->mountpoint,
+		.kernel_options = kernel_options,
+		.allow_other = c->allow_other,
+		.allow_root = c->allow_root,
+		.read_only = c->read_only,
+		.debug = c->debug,
+		.map_owners = cache && config_maps_owners(c, &cache_sandbox(cache)->identity),
+		.uid = config_owner_uid(c),
+		.gid = config_owner_gid(c),
+		.symlinks = (enum mount_symlinks)c->symlinks,
+		.list_control = c->list_control,
+		.exec = { .timeout_ms = c->exec_timeout_ms, .shell = c->exec_shell },
+		.audit = r->audit,
+		.threads_max = (unsigned)c->threads_max,
+	};
+}
+
+static enum err mount_cache(struct run *r, struct cache *cache, struct error *e)
+{
 	const struct source shown = { .ops = r->source->ops,
 		.path = (char *)r->provider_config.path };
 	AUTO_FREE char *source = source_text(&shown, r->provider_config.id);
-	AUTO_FREE char *kernel_options = config_kernel_options(c);
-	struct mount *mount = NULL;
+	AUTO_FREE char *kernel_options = config_kernel_options(r->config);
+	struct mount *mount = take(r->mount);
+	enum err kind;
 
-	if (!source || !kernel_options)
-		return error_set(e, ERR_NO_MEMORY, "mount options");
+	if (source && kernel_options) {
+		const struct mount_options options = wanted_mount(r, source, kernel_options, cache);
 
-	enum err kind = mount_new(&mount, cache,
-		&(struct mount_options){
-			.source = source,
-			.mountpoint = r->mountpoint,
-			.kernel_options = kernel_options,
-			.allow_other = c->allow_other,
-			.allow_root = c->allow_root,
-			.read_only = c->read_only,
-			.debug = c->debug,
-			.map_owners = config_maps_owners(c, &cache_sandbox(cache)->identity),
-			.uid = config_owner_uid(c),
-			.gid = config_owner_gid(c),
-			.symlinks = (enum mount_symlinks)c->symlinks,
-			.list_control = c->list_control,
-			.exec = { .timeout_ms = c->exec_timeout_ms, .shell = c->exec_shell },
-			.audit = r->audit,
-			.threads_max = (unsigned)c->threads_max,
-		},
-		e);
-
+		kind = mount ? mount_attach(mount, cache, &options, e)
+			     : mount_new(&mount, cache, &options, e);
+	} else {
+		kind = error_set(e, ERR_NO_MEMORY, "mount options");
+	}
 	if (!kind)
 		kind = serve(r, mount, e);
 	mount_free(mount);
@@ -474,6 +487,52 @@ static enum err mount_sandbox(struct run *r, struct error *e)
 	return kind;
 }
 
+/* ---- Made at the first use ---- */
+
+/* The mount, without a sandbox. */
+static enum err mount_unused(struct run *r, struct error *e)
+{
+	AUTO_FREE char *source = source_text(r->source, "");
+	AUTO_FREE char *kernel_options = config_kernel_options(r->config);
+	enum err kind;
+
+	if (!source || !kernel_options)
+		return error_set(e, ERR_NO_MEMORY, "mount options");
+	const struct mount_options options = wanted_mount(r, source, kernel_options, NULL);
+
+	kind = mount_new(&r->mount, NULL, &options, e);
+	if (!kind)
+		announce(r);
+	return kind;
+}
+
+/* Whoever uses it is refused where that fails, and the next use tries again. */
+static enum err open_at_use(struct run *r, struct error *e)
+{
+	enum err kind = mount_unused(r, e);
+
+	while (!kind) {
+		struct error why = { 0 };
+
+		kind = mount_wait(r->mount, r->call.cancel, e);
+		if (kind || !open_sandbox(r, &why))
+			break;
+		log_error(LOG_TOOLS, "%s", why.text);
+		mount_refuse(r->mount, why.kind);
+		end_reuse(r);
+		r->made_id[0] = 0;
+	}
+	if (kind)
+		mount_free(take(r->mount));
+	return kind;
+}
+
+/* Nobody used it: that is no failure. */
+static bool is_unused(const struct run *r, enum err kind)
+{
+	return r->is_announced && !r->provider && (kind == ERR_GONE || kind == ERR_INTERRUPTED);
+}
+
 /* ---- The program ---- */
 
 /* In the foreground or in the daemon. */
@@ -503,12 +562,15 @@ static enum err run(const struct config *config, const struct source *source,
 	if (config->audit)
 		kind = audit_new(&r.audit, config->audit, e);
 	if (!kind)
-		kind = open_sandbox(&r, e);
-	if (!kind) {
+		kind = config->lazy ? open_at_use(&r, e) : open_sandbox(&r, e);
+	if (is_unused(&r, kind))
+		kind = ERR_OK;
+	else if (!kind) {
 		signals_reopen(r.signals, r.audit);
 		kind = mount_sandbox(&r, e);
 		signals_reopen(r.signals, NULL);
 		close_sandbox(&r);
+		mount_free(r.mount);
 	}
 	audit_free(r.audit);
 	end_reuse(&r);
@@ -558,6 +620,10 @@ static enum err prepare(struct config *config, struct source *source, struct set
 			"options 'reuse' and 'keep_failed': the next one would take a sandbox "
 			"whose "
 			"script failed; leave one of the two out");
+	if (!kind && config->lazy && source->id)
+		kind = error_set(e, ERR_INVALID,
+			"option 'lazy': %s:%s has an ID; leave one of the two out",
+			source->ops->name, source->id);
 	if (!kind)
 		kind = account_insecure_use(config->insecure_http, e);
 	if (!kind)

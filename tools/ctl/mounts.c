@@ -170,6 +170,7 @@ static enum mount_state state_of(int failure)
 	switch (failure) {
 	case 0: return MOUNT_ALIVE;
 	case ETIMEDOUT: return MOUNT_SILENT;
+	case ENOENT: return MOUNT_UNUSED;
 	default: return MOUNT_CLOSED;
 	}
 }
@@ -275,6 +276,7 @@ const char *mount_state_word(enum mount_state state)
 	case MOUNT_DEAD: return "dead";
 	case MOUNT_SILENT: return "silent";
 	case MOUNT_CLOSED: return "closed";
+	case MOUNT_UNUSED: return "unused";
 	}
 	return "unknown";
 }
@@ -282,7 +284,8 @@ const char *mount_state_word(enum mount_state state)
 enum err mounts_explain(const struct mounted *m, enum mount_state state, struct error *e)
 {
 	switch (state) {
-	case MOUNT_ALIVE: return ERR_OK;
+	case MOUNT_ALIVE:
+	case MOUNT_UNUSED: return ERR_OK;
 	case MOUNT_DEAD:
 		return error_set(e, ERR_GONE,
 			"%s: its process is dead; take it off with %s %s, and mount again: what it "

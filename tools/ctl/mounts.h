@@ -29,7 +29,13 @@ void mounts_release(struct mounts *m);
 enum err mounts_at(
 	const struct mounts *m, const char *dir, const struct mounted **out, struct error *e);
 
-enum mount_state { MOUNT_ALIVE, MOUNT_DEAD, MOUNT_SILENT, MOUNT_CLOSED /* to us */ };
+enum mount_state {
+	MOUNT_ALIVE,
+	MOUNT_DEAD,
+	MOUNT_SILENT,
+	MOUNT_CLOSED /* to us */,
+	MOUNT_UNUSED /* has no sandbox before its first use */
+};
 
 /* A mount answers this from memory, but for the way to it, which may ask the sandbox first (cache/metadata.c, ROOT_WAIT_MS). */
 #define MOUNTS_STATUS_MS 10000
@@ -50,7 +56,7 @@ struct mount_answer {
 enum err mounts_ask(struct mounts *m, int64_t limit_ms, struct mount_answer **out, struct error *e);
 void mounts_answers_free(struct mount_answer *answers, const struct mounts *m);
 
-/* "mounted", "dead", "silent", "closed". */
+/* "mounted", "dead", "silent", "closed", "unused". */
 const char *mount_state_word(enum mount_state state);
 /* What to do about one that is not alive. */
 enum err mounts_explain(const struct mounted *m, enum mount_state state, struct error *e);

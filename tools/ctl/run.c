@@ -12,6 +12,7 @@
 #include "tools/ctl/target.h"
 #include "tools/say.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -38,12 +39,51 @@ static const char *below(const struct mounted *m, const char *here)
 	return rest + strspn(rest, "/");
 }
 
+static enum err read_id(const struct mounted *m, char id[128], struct error *e)
+{
+	AUTO_FREE char *path = NULL;
+	AUTO_CLOSE int fd = -1;
+	ssize_t len;
+
+	/* To look into it is a use: from then on there is a sandbox. */
+	if (asprintf(&path, "%s/.sandbox/id", m->dir) < 0)
+		return error_errno(e, errno, "%s", m->dir);
+	fd = open(m->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		close(take_fd(&fd));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? -1 : read(fd, id, 127);
+	if (len <= 0)
+		return error_errno(e, errno, "%s: which sandbox it shows", m->dir);
+	id[len] = 0;
+	id[strcspn(id, "\n")] = 0;
+	return ERR_OK;
+}
+
+/* One whose sandbox is made at its first use has no ID in the mount table. */
+static enum err source_of(const struct mounted *m, char **out, struct error *e)
+{
+	AUTO_SOURCE struct source source = { 0 };
+	char id[128] = "";
+	enum err kind = source_parse(&source, m->source, e);
+
+	if (!kind && !source.id)
+		kind = read_id(m, id, e);
+	if (kind)
+		return kind;
+	*out = source.id ? strdup(m->source) : source_text(&source, id);
+	return *out ? ERR_OK : error_set(e, ERR_NO_MEMORY, "%s", m->dir);
+}
+
 static enum err execute(const struct mounted *m, const char *cwd, const struct command_line *line,
 	const struct ctl_common *common, int *status, struct error *e)
 {
 	AUTO_TARGET struct target t = { 0 };
-	enum err kind = target_open(&t, m->source, common, e);
+	AUTO_FREE char *source = NULL;
+	enum err kind = source_of(m, &source, e);
 
+	if (!kind)
+		kind = target_open(&t, source, common, e);
 	return kind ? kind : foreground_run(t.provider, &t.call, line, cwd, status, e);
 }
 
