@@ -1,4 +1,5 @@
-# Test servers held against the vendors' own SDKs, which npm brings into build/conformance.
+# Test servers held against the vendors' own SDKs, which npm brings into build/conformance, and the
+# example of a backend against the types of its protocol.
 #
 #	make conformance
 #	make conformance VENDORS=e2b
@@ -10,4 +11,4 @@ conformance:
 	$(Q)$(MAKE) --no-print-directory run-conformance
 
 run-conformance: test-servers
-	$(Q)tests/conformance/run $(VENDORS)
+	$(Q)tests/conformance/run $(VENDORS) $(if $(findstring command,$(origin VENDORS)),,backend)

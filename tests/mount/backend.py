@@ -1,6 +1,7 @@
-"""backend.py MOUNT ROOT_FILES: what users of sandboxes expect of the three calls of tools/examples/sandbox_backend.py, as TAP.
+"""backend.py MOUNT ROOT_FILES [PROGRAM...]: what users of sandboxes expect of the three calls of tools/examples/sandbox_backend.py, as TAP.
 
 ROOT_FILES: "yes" where whoever runs this may read and write every file, which tells nothing of permissions.
+PROGRAM: another one that answers the same lines of JSON; the calls are then made through it.
 """
 import base64
 import json
@@ -26,8 +27,41 @@ def check(name, got, wanted):
         print(f"# got:    {got!r}\n# wanted: {wanted!r}")
 
 
+class ProgramBackend:
+    """The calls through a program: one of its own for each thread."""
+
+    def __init__(self, mount, program):
+        served = sandbox_backend.MountBackend(mount)
+        self.mount, self.program, self.id, self.root = mount, program, served.id, served.root
+        self.own = threading.local()
+
+    def _ask(self, **request):
+        if not hasattr(self.own, "program"):
+            self.own.program = subprocess.Popen([*self.program, self.mount], text=True, stdin=subprocess.PIPE,
+                                                stdout=subprocess.PIPE)
+        print(json.dumps(request), file=self.own.program.stdin, flush=True)
+        return json.loads(self.own.program.stdout.readline())
+
+    @staticmethod
+    def _result(fields):
+        content = fields["content"]
+        return sandbox_backend.FileResult(fields["path"], fields["error"],
+                                          content if content is None else base64.b64decode(content))
+
+    def upload_files(self, files):
+        files = [[path, base64.b64encode(content).decode()] for path, content in files]
+        return [self._result(fields) for fields in self._ask(call="upload_files", files=files)]
+
+    def download_files(self, paths):
+        return [self._result(fields) for fields in self._ask(call="download_files", paths=paths)]
+
+    def execute(self, command, timeout=None):
+        return sandbox_backend.ExecuteResult(**self._ask(call="execute", command=command, timeout=timeout))
+
+
 mount, all_may = sys.argv[1], sys.argv[2] == "yes"
-backend = sandbox_backend.MountBackend(mount)
+program = sys.argv[3:] or [sys.executable, str(EXAMPLES / "sandbox_backend.py")]
+backend = ProgramBackend(mount, program) if sys.argv[3:] else sandbox_backend.MountBackend(mount)
 root = backend.root
 
 
@@ -124,7 +158,7 @@ requests = [
     {"call": "execute", "command": "wc -c < served"},
     {"call": "download_files", "paths": [at("served"), at("missing")]},
 ]
-served = subprocess.run([sys.executable, EXAMPLES / "sandbox_backend.py", mount], text=True, capture_output=True, check=False,
+served = subprocess.run([*program, mount], text=True, capture_output=True, check=False,
                         input="".join(json.dumps(request) + "\n" for request in requests))
 check("lines of JSON are answered", [json.loads(line) for line in served.stdout.splitlines()], [
     [{"path": at("served"), "error": None, "content": None}, {"path": "relative", "error": "invalid_path", "content": None}],
