@@ -334,6 +334,13 @@ void provider_option_names(unsigned options, struct buf *out);
 enum err provider_check_create(
 	const struct provider_ops *ops, const struct provider_config *cfg, struct error *e);
 
+/*
+ * ERR_UNSUPPORTED: a new sandbox of theirs cannot be given one of these options; the sentence calls
+ * it as `cfg` says.
+ */
+enum err provider_check_options(const struct provider_ops *ops, const struct provider_config *cfg,
+	unsigned options, struct error *e);
+
 /* ---- What callers use: one for each slot, absent ones handled ---- */
 
 enum err provider_create(const struct provider_ops *ops, const struct provider_config *cfg,

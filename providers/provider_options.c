@@ -96,14 +96,21 @@ static enum err refuse(const struct provider_ops *ops, const struct provider_con
 		whose, name);
 }
 
+enum err provider_check_options(const struct provider_ops *ops, const struct provider_config *cfg,
+	unsigned options, struct error *e)
+{
+	unsigned missing = options & ~(ops->create_options | ops->connect_options);
+
+	return missing ? refuse(ops, cfg, "a new sandbox", missing, e) : ERR_OK;
+}
+
 enum err provider_check_create(
 	const struct provider_ops *ops, const struct provider_config *cfg, struct error *e)
 {
-	unsigned missing =
-		provider_options_asked(cfg) & ~(ops->create_options | ops->connect_options);
+	enum err kind = provider_check_options(ops, cfg, provider_options_asked(cfg), e);
 
-	if (missing)
-		return refuse(ops, cfg, "a new sandbox", missing, e);
+	if (kind)
+		return kind;
 	if (cfg->template && cfg->image)
 		return error_set(e, ERR_INVALID, "%s: '%s' and '%s': one of them", ops->name,
 			provider_option_name(cfg, OPTION_TEMPLATE),

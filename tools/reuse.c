@@ -69,7 +69,7 @@ static enum err compare(void *context, const struct sandbox_entry *entry, struct
 	return ERR_OK;
 }
 
-static enum err check(
+enum err reuse_check(
 	const struct provider_ops *ops, const struct provider_config *cfg, struct error *e)
 {
 	if (ops->caps & PROVIDER_NAMES_IDS)
@@ -93,7 +93,7 @@ enum err reuse_begin(int *out, const struct provider_ops *ops, const struct prov
 {
 	struct search s = { .ops = ops, .cfg = cfg, .id = id };
 	AUTO_CLOSE int fd = -1;
-	enum err kind = check(ops, cfg, e);
+	enum err kind = reuse_check(ops, cfg, e);
 
 	*id = 0;
 	if (kind)

@@ -10,6 +10,10 @@
 
 #include "providers/provider.h"
 
+/* ERR_INVALID, ERR_UNSUPPORTED: as reuse_begin(), before anything is asked. */
+enum err reuse_check(
+	const struct provider_ops *ops, const struct provider_config *cfg, struct error *e);
+
 /*
  * `id`: of the first sandbox that has all of cfg->labels, "": there is none. *lock is a descriptor of the caller's
  * on success; -1 where the user has no directory for it. ERR_INVALID: no label is asked for;

@@ -16,6 +16,7 @@ static void describe_variables(void)
 int main(void)
 {
 	describe_providers();
+	describe_new();
 	describe_variables();
 	describe_options();
 	describe_commands();

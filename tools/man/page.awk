@@ -6,6 +6,7 @@
 #	@ignored PROGRAM@     names of those without effect, as text
 #	@commands PROGRAM@    its commands with their options, a section each
 #	@providers@           providers, as items of a list
+#	@new@                 which providers take which option of a new sandbox, as items of a list
 #	@variables@           what providers read of the environment, as items of a list
 #	@differences@         what each provider takes and can do, as items of a list
 #
@@ -57,6 +58,8 @@ END {
 }
 
 function fill_in(what, program,    i, fields) {
+	if (what == "new")
+		print_new()
 	for (i = 1; i <= facts_count; i++) {
 		split(facts[i], fields, "\t")
 		if (what == "providers" && fields[1] == "provider")
@@ -72,6 +75,26 @@ function fill_in(what, program,    i, fields) {
 		else if (what == "options" && fields[2] == program && fields[3] == "")
 			print_option(fields)
 	}
+}
+
+# A refusal in the words that the page has for all is not repeated.
+function print_new(    i, fields, n, words, option, taken, refused) {
+	for (i = 1; i <= facts_count; i++) {
+		split(facts[i], fields, "\t")
+		if (fields[1] != "new")
+			continue
+		option = fields[3]
+		if (!(option in taken)) {
+			words[++n] = option
+			taken[option] = refused[option] = ""
+		}
+		if (fields[4] == "")
+			taken[option] = taken[option] (taken[option] == "" ? "" : ", ") fields[2]
+		else if (fields[4] !~ /a new sandbox cannot be given/)
+			refused[option] = refused[option] "\n.br\n" prose(fields[4])
+	}
+	for (i = 1; i <= n; i++)
+		print ".It Fl -" words[i] "\n" taken[words[i]] refused[words[i]]
 }
 
 function print_item(head, help) {
