@@ -30,7 +30,7 @@ field() {
 # ---- The files ------------------------------------------------------------------------------------
 
 [ -z "$OWN_MOUNT" ] || is "before any command there is no response" "$(cat "$EXEC")" ""
-is "the directory names its files" "$(ls "$CONTROL" | tr '\n' ' ')" "events exec id jobs ports spawn stats status sync "
+is "the directory names its files" "$(ls "$CONTROL" | tr '\n' ' ')" "events exec id jobs ports sessions spawn stats status sync "
 is "they have no size" "$(find "$CONTROL" -type f -exec stat -c %s {} + | sort -u)" 0
 is "only the owner runs commands" "$(stat -c %a "$EXEC")" 600
 ok "id is one line" sh -c '[ "$(wc -l <"$CONTROL/id")" = 1 ] && [ -n "$(cat "$CONTROL/id")" ]'
