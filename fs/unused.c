@@ -1,6 +1,6 @@
 #include "fs/unused.h"
 
-#include "fs/control.h"
+#include "fs/control/control.h"
 #include "fs/lowlevel.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"

@@ -22,7 +22,7 @@
 #include "fs/control/exec_command.h"
 #include "fs/handle_memory.h"
 #include "fs/notifier.h"
-#include "fs/sessions.h"
+#include "fs/control/sessions.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 

@@ -1,6 +1,6 @@
-#include "fs/sessions.h"
+#include "fs/control/sessions.h"
 
-#include "fs/control_file.h"
+#include "fs/control/file.h"
 #include "providers/base/cleanup.h"
 
 #include <pthread.h>

@@ -1,14 +1,14 @@
 /*
- * control_sessions.c - `sessions/NAME/exec`: commands that go on where the last one of that session
+ * sessions_files.c - `sessions/NAME/exec`: commands that go on where the last one of that session
  * ended (providers/user_session.h).
  *
  * Every name that a session can have is there. Listed are those that the sandbox has, which is
  * asked when the directory is opened; rmdir(2) ends one.
  */
-#include "fs/control_file.h"
+#include "fs/control/file.h"
 
 #include "cache/cache.h"
-#include "fs/sessions.h"
+#include "fs/control/sessions.h"
 
 #include <string.h>
 
