@@ -2,6 +2,7 @@
 
 #include "providers/aio/aio.h"
 #include "providers/asking.h"
+#include "providers/command/command.h"
 #include "providers/daytona/daytona.h"
 #include "providers/e2b/e2b.h"
 #include "providers/client/client.h"
@@ -20,6 +21,10 @@
 
 static const struct provider_ops *const vendors[] = {
 	&local_provider,
+	&ssh_provider,
+	&docker_provider,
+	&podman_provider,
+	&command_provider,
 	&aio_provider,
 	&daytona_provider,
 	&e2b_provider,

@@ -218,6 +218,12 @@ struct provider_ops {
 	unsigned create_options, connect_options;
 
 	/*
+	 * How much of `text`, what follows the provider's colon in a source, is the ID: nothing, or a colon and a path,
+	 * follows it. ERR_INVALID: it can be none. NULL: up to the first colon, of letters, digits, '.', '_' and '-'.
+	 */
+	enum err (*take_id)(const char *text, size_t *len, struct error *e);
+
+	/*
 	 * Makes a new sandbox from `cfg` (cfg->id is NULL), waits until it is ready and writes its id.
 	 * On failure nothing is left behind. Only what is in create_options is asked for. With
 	 * OPTION_LABELS there, cfg has a label of provider_create.c, by which a sandbox is found and

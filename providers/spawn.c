@@ -48,38 +48,55 @@ enum err spawn_pipe(int *read_end, int *write_end, const char *what, struct erro
 	return ERR_OK;
 }
 
-static void set_signals(posix_spawnattr_t *attributes)
+static void set_attributes(posix_spawnattr_t *attributes, unsigned flags)
 {
+	short wanted = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
 	sigset_t none, all;
 
 	sigemptyset(&none);
 	sigfillset(&all);
 	posix_spawnattr_setsigmask(attributes, &none);
 	posix_spawnattr_setsigdefault(attributes, &all);
-	posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	if (flags & SPAWN_APART)
+		wanted |= POSIX_SPAWN_SETSID;
+	posix_spawnattr_setflags(attributes, wanted);
 }
 
-enum err spawn_program(pid_t *pid, const char *program, char *const *argv, const int *fds,
-	size_t fds_count, struct error *e)
+static enum err spawn(pid_t *pid, const char *program, unsigned flags, char *const *argv,
+	const int *fds, size_t fds_count, struct error *e)
 {
-	char *const environment[] = { NULL };
+	static char *const nothing[] = { NULL };
+	char *const *environment = flags & SPAWN_INHERITS ? environ : nothing;
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	int failure;
 
 	assert(fds_count <= SPAWN_FDS_MAX);
 	posix_spawnattr_init(&attributes);
-	set_signals(&attributes);
+	set_attributes(&attributes, flags);
 	posix_spawn_file_actions_init(&actions);
 	for (size_t i = 0; i < fds_count; i++)
 		if (fds[i] >= 0)
 			posix_spawn_file_actions_adddup2(&actions, fds[i], (int)i);
 	posix_spawn_file_actions_addclosefrom_np(&actions, (int)fds_count);
-	failure = posix_spawn(pid, program, &actions, &attributes, argv, environment);
+	failure = (flags & SPAWN_INHERITS ? posix_spawnp : posix_spawn)(
+		pid, program, &actions, &attributes, argv, environment);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);
 	if (!failure)
 		return ERR_OK;
 	*pid = 0;
 	return error_errno(e, failure, "starting %s", argv[0]);
+}
+
+enum err spawn_client(pid_t *pid, unsigned flags, char *const *argv, const int *fds,
+	size_t fds_count, struct error *e)
+{
+	return spawn(pid, argv[0], flags, argv, fds, fds_count, e);
+}
+
+enum err spawn_program(pid_t *pid, const char *program, char *const *argv, const int *fds,
+	size_t fds_count, struct error *e)
+{
+	return spawn(pid, program, 0, argv, fds, fds_count, e);
 }

@@ -2,7 +2,7 @@
  * spawn.h - starting another program from a process that has threads.
  *
  * Between fork and exec only what is safe there happens (posix_spawn(3)). The program gets the descriptors it is meant to
- * have and no other, no environment, and the signals as a fresh process has them.
+ * have and no other, no environment that was not asked for, and the signals as a fresh process has them.
  */
 #pragma once
 
@@ -23,6 +23,15 @@ enum err spawn_memory(const void *bytes, size_t len, const char *what, int *out,
 /* Both ends are fit for spawn_program(). */
 enum err spawn_pipe(int *read_end, int *write_end, const char *what, struct error *e);
 
+enum spawn_flags {
+	SPAWN_INHERITS =
+		1, /* it has our environment, and is found in $PATH: a program of the user's own */
+	SPAWN_APART =
+		2, /* it leads a session: no terminal, and no key of it, concerns the program */
+};
+
 /* fds[i] becomes the program's descriptor i; -1: it keeps ours. They stay the caller's. */
+enum err spawn_client(pid_t *pid, unsigned flags, char *const *argv, const int *fds,
+	size_t fds_count, struct error *e);
 enum err spawn_program(pid_t *pid, const char *program, char *const *argv, const int *fds,
 	size_t fds_count, struct error *e);

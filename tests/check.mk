@@ -90,11 +90,14 @@ table:
 #	4. What vendors share, in the sandboxes of one: each script has one, each vendor some.
 #
 # What a release passes (make check-all): the same at length, every script on every vendor, sanitizers, clang.
+# Over a program of the user's own all verbs, commands and changes go through one stream: sshd's here, Docker's for check-all.
+COMMAND_TESTS := exec events jobs oracle posix
 OWN_OF_VENDOR := ctl_create ctl_life ctl_list ctl_url left_behind no_helper ports paused vendor_faults vendor_key answers dead_link skew ctl_taken
 SHARED_TESTS  := e2b:after_exec e2b:events e2b:exec e2b:hostile e2b:inherited e2b:jobs e2b:known_names e2b:layers e2b:links e2b:lying_links e2b:mixing e2b:noexec e2b:oracle e2b:pid_namespace e2b:real_builds e2b:staging e2b:made_contents e2b:read_only e2b:no_home e2b:edges e2b:remembered e2b:small_save e2b:full_disk e2b:sessions e2b:lazy \
 	modal:ctl_exec modal:ctl_run modal:exec modal:jobs modal:noexec modal:oracle modal:real_git runloop:ctl_with runloop:jobs runloop:posix modal:edges modal:remembered runloop:edges runloop:small_save \
 	aio:ctl_copy aio:ctl_exec aio:real_editors langsmith:ctl_exec langsmith:ctl_with langsmith:real_git \
-	daytona:ctl_copy daytona:full_disk daytona:jobs daytona:made_contents daytona:noexec daytona:read_only
+	daytona:ctl_copy daytona:full_disk daytona:jobs daytona:made_contents daytona:noexec daytona:read_only \
+	$(COMMAND_TESTS:%=ssh:%)
 CONTRACTS     := $(VENDORS)
 # Of the helpers for other processors, under qemu-user: for check-all.
 PROCESSORS    := aarch64 armv7l riscv64
@@ -106,9 +109,11 @@ FAULT_TESTS   := tests/mount/e2b_crash_points.t
 HANDLE_TESTS  := tests/mount/events.t tests/mount/exec.t tests/mount/jobs.t tests/mount/stats.t
 # Docker is installed for these; they are in the sandboxes of a vendor.
 DOCKER_TESTS  := tests/mount/container.t
+# Of programs of the user's own, whose sandboxes they make themselves.
+COMMAND_OWN   := tests/mount/ssh.t tests/mount/docker.t
 # For check-all alone: 200,000 files take half a minute to make and to remove, as does a gigabyte, a Debian takes minutes.
 LONG_TESTS    := tests/mount/e2b_many.t tests/mount/e2b_pending_memory.t $(ROOT_TESTS)
-SCRIPTS       := $(filter-out $(LONG_TESTS) $(FAULT_TESTS) $(DOCKER_TESTS),$(wildcard tests/mount/*.t tests/install/*.t))
+SCRIPTS       := $(filter-out $(LONG_TESTS) $(FAULT_TESTS) $(DOCKER_TESTS) tests/mount/docker.t,$(wildcard tests/mount/*.t tests/install/*.t))
 
 # A helper and services that lie at random.
 HOSTILE_TESTS := tests/hostile/helper.t $(VENDORS:%=%:tests/hostile/vendor.t)
@@ -124,7 +129,7 @@ T             ?= $(SLOW) $(filter-out $(SLOW),$(CHECKED))
 # own, nor budgets, which count requests.
 COMPILED       = $(filter-out fuzz:% budgets:%,$T)
 # Those that are about one vendor stay out.
-ALL_VENDOR_TESTS = $(filter-out $(DOCKER_TESTS) $(foreach v,$(VENDORS),$(wildcard tests/mount/$v_*.t)),$(wildcard tests/mount/*.t))
+ALL_VENDOR_TESTS = $(filter-out $(DOCKER_TESTS) $(COMMAND_OWN) $(foreach v,$(VENDORS),$(wildcard tests/mount/$v_*.t)),$(wildcard tests/mount/*.t))
 # Their length is given: ORACLE_OPS, STRESS_SECONDS, MIXING_ROUNDS, ROUNDS and STATUSES.
 OF_ANY_LENGTH := tests/mount/mixing.t tests/mount/oracle.t tests/mount/stress.t tests/mount/vendor_faults.t \
 	tests/mount/vendor_key.t
@@ -282,7 +287,8 @@ release_sanitizers   = test SAN=address,undefined T="$(COMPILED)"
 release_clang        = test CC=clang T="$(filter-out $(VENDORS:%=%:%),$(COMPILED))"
 release_jitter       = test JITTER=1 T="$(COMPILED)"
 release_distros      = check-distros
-release_containers   = test T="$(DOCKER_TESTS:%=e2b:%) $(DOCKER_TESTS:%=aio:%)"
+release_containers   = test T="$(DOCKER_TESTS:%=e2b:%) $(DOCKER_TESTS:%=aio:%) tests/mount/docker.t \
+	$(COMMAND_TESTS:%=docker:tests/mount/%.t)"
 release_faults       = check-faults
 release_threads      = check-threads
 release_threads-e2b  = check-threads PROVIDER=e2b

@@ -25,12 +25,20 @@ static enum err find_provider(
 		(int)(name_len > 60 ? 60 : name_len), text, buf_text(&names));
 }
 
+static enum err check_id_length(const char *text, size_t len, struct error *e)
+{
+	if (len < sizeof((struct sandbox_info *)0)->id)
+		return ERR_OK;
+	return error_set(e, ERR_INVALID, "'%.60s...': the id is too long: %zu bytes, at most %zu",
+		text, len, sizeof((struct sandbox_info *)0)->id - 1);
+}
+
 static enum err check_id(const char *text, const char *id, size_t len, struct error *e)
 {
-	if (len >= sizeof((struct sandbox_info *)0)->id)
-		return error_set(e, ERR_INVALID,
-			"'%.60s...': the id is too long: %zu bytes, at most %zu", text, len,
-			sizeof((struct sandbox_info *)0)->id - 1);
+	enum err kind = check_id_length(text, len, e);
+
+	if (kind)
+		return kind;
 	if (strspn(id, ID_BYTES) < len || id[0] == '.' || id[0] == '-')
 		return error_set(e, ERR_INVALID,
 			"'%.150s': an id is letters, digits, '.', '_' and '-', starting with none "
@@ -39,6 +47,20 @@ static enum err check_id(const char *text, const char *id, size_t len, struct er
 			"and '-'",
 			text);
 	return ERR_OK;
+}
+
+/* Any provider's; it is `len` bytes of `id`. */
+static enum err take_id(
+	const struct source *s, const char *text, const char *id, size_t *len, struct error *e)
+{
+	enum err kind;
+
+	if (!s->ops->take_id) {
+		*len = strcspn(id, ":");
+		return *len ? check_id(text, id, *len, e) : ERR_OK;
+	}
+	kind = s->ops->take_id(id, len, e);
+	return kind ? kind : check_id_length(text, *len, e);
 }
 
 static bool has_dot_dot(const char *path)
@@ -77,12 +99,11 @@ enum err source_check_path(const char *path, struct error *e)
 /* `rest` is what follows the first colon. */
 static enum err parse_rest(struct source *s, const char *text, const char *rest, struct error *e)
 {
-	size_t id_len = strcspn(rest, ":");
-	const char *path = rest[id_len] ? rest + id_len + 1 : NULL;
+	size_t id_len;
+	enum err kind = take_id(s, text, rest, &id_len, e);
+	const char *path = !kind && rest[id_len] ? rest + id_len + 1 : NULL;
 
-	enum err kind = id_len ? check_id(text, rest, id_len, e) : ERR_OK;
-
-	if (!kind && path)
+	if (path)
 		kind = check_path(text, path, e);
 	if (kind)
 		return kind;

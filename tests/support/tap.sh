@@ -209,8 +209,16 @@ as_owner() {
 	as_uid "$MOUNT_AS" "$@"
 }
 
+# Who makes the sandboxes of the others.
+case $PROVIDER in
+local) ;;
+# shellcheck source=tests/support/tap_sshd.sh
+ssh) . "$TOP/tests/support/tap_sshd.sh" ;;
+# shellcheck source=tests/support/tap_docker.sh
+docker) . "$TOP/tests/support/tap_docker.sh" ;;
 # shellcheck source=tests/support/tap_vendor.sh
-[ "$PROVIDER" = local ] || . "$TOP/tests/support/tap_vendor.sh"
+*) . "$TOP/tests/support/tap_vendor.sh" ;;
+esac
 
 # ---- The mount -----------------------------------------------------------------------------------
 
@@ -388,13 +396,13 @@ tap_cleanup() {
 	for tap_it in $tap_mounts; do
 		tap_drop_mount "$tap_it"
 	done
+	[ "$PROVIDER" = local ] || vendor_stop
 	for tap_it in $tap_helpers; do
 		kill "$tap_it" 2>/dev/null
 	done
 	for tap_it in $tap_daemons $tap_helpers; do
 		tap_drop_daemon "$tap_it"
 	done
-	[ "$PROVIDER" = local ] || vendor_stop
 	if grep -qF " $SCRATCH/" /proc/self/mounts; then
 		diag "still mounted below $SCRATCH: left as it is"
 	else

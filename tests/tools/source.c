@@ -44,6 +44,39 @@ Test(source, is_a_provider_an_id_and_a_path)
 	}
 }
 
+Test(source, has_the_id_that_its_provider_knows)
+{
+	static const struct {
+		const char *text, *id, *path;
+	} rows[] = {
+		{ "ssh:", NULL, NULL },
+		{ "ssh:host", "host", NULL },
+		{ "ssh:host:/srv", "host", "/srv" },
+		{ "ssh:host:work", "host", "work" },
+		{ "ssh:host:2222", "host:2222", NULL },
+		{ "ssh:host:./2222", "host", "./2222" },
+		{ "ssh:host:2222x", "host", "2222x" },
+		{ "ssh:me@host.example:22:/a:b", "me@host.example:22", "/a:b" },
+		{ "ssh:[::1]:/srv", "[::1]", "/srv" },
+		{ "ssh:me@[fe80::1%eth0]:22:/srv", "me@[fe80::1%eth0]:22", "/srv" },
+		{ "docker:c.1:/srv", "c.1", "/srv" },
+		{ "command:ssh host", "ssh host", NULL },
+		{ "command:a:b /c:/srv/x", "a:b /c", "/srv/x" },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		AUTO_SOURCE struct source s = { 0 };
+		struct error e = { 0 };
+
+		cr_assert(eq(int, source_parse(&s, rows[i].text, &e), ERR_OK), "%s: %s",
+			rows[i].text, e.text);
+		cr_expect(eq(str, s.id ? s.id : "", (char *)(rows[i].id ? rows[i].id : "")), "%s",
+			rows[i].text);
+		cr_expect(eq(str, s.path ? s.path : "", (char *)(rows[i].path ? rows[i].path : "")),
+			"%s", rows[i].text);
+	}
+}
+
 Test(source, that_is_malformed_is_named_with_the_way_out)
 {
 	static const struct {
@@ -62,6 +95,16 @@ Test(source, that_is_malformed_is_named_with_the_way_out)
 		{ "local:x:..", "'..' in the path" },
 		{ "local:x:/a/../b", "'..' in the path" },
 		{ "local:x:/a/..", "'..' in the path" },
+		{ "ssh:-oProxyCommand=x", "a source is ssh:[USER@]HOST[:PORT][:PATH]" },
+		{ "ssh:-l@host", "a source is ssh:[USER@]HOST" },
+		{ "ssh:me@-host", "a source is ssh:[USER@]HOST" },
+		{ "ssh:@host", "a source is ssh:[USER@]HOST" },
+		{ "ssh:me@", "a source is ssh:[USER@]HOST" },
+		{ "ssh:a b", "a source is ssh:[USER@]HOST" },
+		{ "ssh:[::1", "a source is ssh:[USER@]HOST" },
+		{ "ssh:host:", "no path after the second colon" },
+		{ "ssh:host:/..", "'..' in the path" },
+		{ "command:a\nb", "a command is a line of text" },
 		{ ":x", "SANDBOX_PROVIDER is not set" },
 		{ "nobody:x", "'nobody:x': unknown provider 'nobody'; known: local" },
 		{ "loca:x", "unknown provider 'loca'" },

@@ -108,7 +108,7 @@ static const char *watch_word(const struct provider_ops *ops)
 
 static const char *found_by(const struct provider_ops *ops)
 {
-	if (ops->caps & PROVIDER_SINGLE)
+	if (ops->caps & PROVIDER_SINGLE || ops->take_id)
 		return "address";
 	if (ops->caps & PROVIDER_NAMES_IDS)
 		return "name";

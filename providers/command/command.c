@@ -1,0 +1,120 @@
+#include "providers/command/command.h"
+
+#include "providers/base/cleanup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Linux's longest argument. */
+#define ARGUMENT_MAX 131071
+/* Of what a program of this machine is asked. */
+#define ANSWER_MAX ((size_t)1024 * 1024)
+
+static struct command *command_of(struct provider *p)
+{
+	return (struct command *)p;
+}
+
+/* ---- Asking a program of this machine ---- */
+
+static enum err take_answer(
+	void *context, bool is_error, const void *bytes, size_t len, struct error *e)
+{
+	struct buf *const *out = context;
+
+	(void)e;
+	buf_add(out[is_error], bytes, len);
+	return ERR_OK;
+}
+
+enum err command_ask(struct command *c, const struct call *call, const struct words *words,
+	struct buf *out, struct error *e)
+{
+	AUTO_SESSION struct session s = SESSION_NONE;
+	struct buf *outputs[2] = { out, &s.said };
+	struct error why = { 0 };
+	int exit_code = 0;
+	enum err kind = session_start(&s, words, 0, &why);
+
+	if (kind == ERR_NOT_FOUND)
+		return error_set(e, ERR_UNSUPPORTED,
+			"%s:%s: there is no program '%s' here; install it, or put its directory "
+			"into "
+			"$PATH",
+			c->at.base.ops->name, c->given, words->argv[0]);
+	out->max = ANSWER_MAX;
+	if (!kind)
+		kind = session_follow(&s, call, take_answer, outputs, &exit_code, &why);
+	if (!kind && exit_code)
+		kind = error_set(&why, ERR_UNREACHABLE, "%s ended with exit code %d",
+			words->argv[0], exit_code);
+	return kind ? command_judge(c, &s, &why, e) : buf_check(out, "an answer", e);
+}
+
+/* ---- Its life ---- */
+
+void command_release(struct provider *p)
+{
+	struct command *c = command_of(p);
+
+	attachment_detach(&c->at);
+	if (c->transport && c->transport->close)
+		c->transport->close(c);
+	command_reap_kept(c);
+	pthread_mutex_destroy(&c->kept_lock);
+	attachment_free(&c->at);
+}
+
+static enum err command_new(struct command **out, const struct provider_ops *ops,
+	const struct transport *transport, const struct provider_config *cfg, struct error *e)
+{
+	AUTO_ATTACHMENT struct command *c = attachment_new(sizeof *c, ops, cfg, e);
+
+	if (!c)
+		return ERR_NO_MEMORY;
+	pthread_mutex_init(&c->kept_lock, NULL);
+	c->transport = transport;
+	if (!cfg->id)
+		return error_set(e, ERR_INVALID, "%s: no sandbox is named", ops->name);
+	if (strlen(cfg->id) >= sizeof c->given)
+		return error_set(e, ERR_INVALID, "%s: '%.100s...' is too long", ops->name, cfg->id);
+	strcpy(c->given, cfg->id);
+	strcpy(c->at.id, cfg->id);
+	*out = take(c);
+	return ERR_OK;
+}
+
+enum err command_connect(const struct provider_ops *ops, const struct transport *transport,
+	const struct provider_config *cfg, const struct call *call, struct provider **out,
+	struct error *e)
+{
+	static const struct remote_ops remote = { .run = command_run,
+		.upload = command_upload,
+		.keep = command_keep,
+		.argument_max = ARGUMENT_MAX,
+		.inline_max = ARGUMENT_MAX,
+		.is_live = true };
+	AUTO_ATTACHMENT struct command *c = NULL;
+	enum err kind = command_new(&c, ops, transport, cfg, e);
+
+	if (!kind && transport->open)
+		kind = transport->open(c, cfg, call, e);
+	if (!kind && !cfg->account_only)
+		kind = attachment_attach(&c->at, &remote, cfg, transport->working_dir, call, e);
+	if (!kind)
+		*out = &take(c)->at.base;
+	return kind;
+}
+
+enum err command_info(
+	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
+{
+	struct command *c = command_of(p);
+	enum err kind = ERR_OK;
+
+	*out = (struct sandbox_info){ .state = SANDBOX_RUNNING, .expires_s = -1 };
+	if (c->transport->state)
+		kind = c->transport->state(c, call, &out->state, e);
+	attachment_describe(&c->at, out);
+	return kind;
+}

@@ -1,0 +1,130 @@
+/*
+ * docker:CONTAINER[:PATH] and podman:CONTAINER[:PATH] by their own programs, so that contexts, DOCKER_HOST and rootless
+ * daemons are the user's own.
+ *
+ * A name is looked up once: another container that gets it later is another sandbox. One that was stopped is the same when
+ * it runs again.
+ */
+#include "providers/base/cleanup.h"
+#include "providers/command/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct complaint complaints[] = {
+	{ "No such container", ERR_NOT_FOUND, NULL },
+	{ "no such container", ERR_NOT_FOUND, NULL },
+	{ "No such object", ERR_NOT_FOUND, NULL },
+	{ "no such object", ERR_NOT_FOUND, NULL },
+	{ "no container with name or ID", ERR_NOT_FOUND, NULL },
+	{ "is paused", ERR_UNREACHABLE, "unpause it" },
+	{ "is not running", ERR_UNREACHABLE, "start it" },
+	{ "can only create exec sessions on running containers", ERR_UNREACHABLE, "start it" },
+	{ "permission denied while trying to connect", ERR_DENIED,
+		"is this user in the daemon's group?" },
+	{ "Cannot connect to the Docker daemon", ERR_UNREACHABLE, NULL },
+	{ "\"/bin/sh\": stat /bin/sh: no such file", ERR_UNSUPPORTED,
+		"its image has no /bin/sh, which is needed" },
+	{ 0 },
+};
+
+/* ---- What is known of it ---- */
+
+static enum err inspect(
+	struct command *c, const struct call *call, char id[128], char state[32], struct error *e)
+{
+	AUTO_WORDS struct words words = { 0 };
+	AUTO_BUF struct buf answer = { 0 };
+	enum err kind;
+
+	words_add_all(&words,
+		(const char *const[]){ c->transport->program, "container", "inspect", "--format",
+			"{{.Id}} {{.State.Status}}", "--", c->at.id, NULL });
+	kind = command_ask(c, call, &words, &answer, e);
+	if (kind)
+		return kind;
+	if (sscanf(buf_text(&answer), "%127s %31s", id, state) == 2)
+		return ERR_OK;
+	return error_set(e, ERR_PROTOCOL, "%s:%s: its state is '%.60s'", c->at.base.ops->name,
+		c->given, buf_text(&answer));
+}
+
+static enum sandbox_state state_of(const char *word)
+{
+	return !strcmp(word, "running")   ? SANDBOX_RUNNING
+		: !strcmp(word, "paused") ? SANDBOX_PAUSED
+					  : SANDBOX_STOPPED;
+}
+
+static enum err tell_state(
+	struct command *c, const struct call *call, enum sandbox_state *out, struct error *e)
+{
+	char id[128], word[32];
+	enum err kind = inspect(c, call, id, word, e);
+
+	if (!kind)
+		*out = state_of(word);
+	return kind;
+}
+
+/* The ID is what is used from now on. */
+static enum err find(struct command *c, const struct provider_config *cfg, const struct call *call,
+	struct error *e)
+{
+	char id[128], word[32];
+	enum err kind = inspect(c, call, id, word, e);
+
+	if (kind)
+		return kind;
+	strcpy(c->at.id, id);
+	if (cfg->account_only || state_of(word) == SANDBOX_RUNNING)
+		return ERR_OK;
+	if (state_of(word) == SANDBOX_PAUSED)
+		return error_set(e, ERR_UNREACHABLE, "%s:%s is paused; wake it with: %s unpause %s",
+			c->at.base.ops->name, c->given, c->transport->program, c->given);
+	return error_set(e, ERR_UNREACHABLE, "%s:%s is %s; start it with: %s start %s",
+		c->at.base.ops->name, c->given, word, c->transport->program, c->given);
+}
+
+/* ---- Its words ---- */
+
+static void put_words(const struct command *c, bool asks, struct words *out)
+{
+	(void)asks;
+	words_add_all(out, (const char *const[]){ c->transport->program, "exec", "-i", NULL });
+	if (c->at.user)
+		words_add(out, "--user=%s", c->at.user);
+	words_add_all(out, (const char *const[]){ c->at.id, "/bin/sh", NULL });
+}
+
+/* ---- The tables ---- */
+
+#define CONTAINERS(engine, of)                                                                     \
+	static const struct transport engine##_transport = {                                       \
+		.program = #engine,                                                                \
+		.working_dir = ".",                                                                \
+		.complaints = complaints,                                                          \
+		.open = find,                                                                      \
+		.put_words = put_words,                                                            \
+		.state = tell_state,                                                               \
+	};                                                                                         \
+	static enum err engine##_connect(const struct provider_config *cfg,                        \
+		const struct call *call, struct provider **out, struct error *e)                   \
+	{                                                                                          \
+		return command_connect(                                                            \
+			&engine##_provider, &engine##_transport, cfg, call, out, e);               \
+	}                                                                                          \
+	const struct provider_ops engine##_provider = {                                            \
+		.name = #engine,                                                                   \
+		.title = of,                                                                       \
+		.key_names = "",                                                                   \
+		.caps = PROVIDER_KEEPS_HELPER | PROVIDER_FINDS_NAMES,                              \
+		.connect_options = OPTION_USER | OPTION_RESUME_NEVER,                              \
+		.connect = engine##_connect,                                                       \
+		.release = command_release,                                                        \
+		.info = command_info,                                                              \
+		.execute = attachment_execute,                                                     \
+	}
+
+CONTAINERS(docker, "Docker");
+CONTAINERS(podman, "Podman");

@@ -1,0 +1,129 @@
+#!/bin/sh
+# Containers of Docker: of this machine's programs and of BusyBox alone; one that is paused, stopped, started again, removed
+# and replaced; and every wrong way.
+# shellcheck disable=SC2016
+PROVIDER=docker
+# shellcheck source=tests/support/tap.sh
+. "${0%/*}/../support/tap.sh"
+# shellcheck source=tests/support/tap_ctl.sh
+. "$TOP/tests/support/tap_ctl.sh"
+
+needs_mount
+needs_root
+needs busybox python3
+docker_ensure
+SANDBOXCTL=$(dirname "$SANDBOXFS")/sandboxctl
+
+run() { # COMMAND
+	as_owner timeout "$PATIENCE" python3 -c '
+import json, sys
+with open(sys.argv[1] + "/.sandbox/exec", "r+", buffering=1) as file:
+    file.write(sys.argv[2] + "\n")
+    print(json.loads(file.read())["stdout"], end="")' "$MNT" "$1"
+}
+
+works() {
+	ok "a file is written" as_owner sh -c 'echo text >"$1/file"' - "$MNT"
+	settle
+	is "and is there" "$(cat "$STORE/file")" text
+	is "a command runs" "$(run 'cat file; id -u')" "text
+$MOUNT_AS"
+	is "what it writes is seen" "$(run 'echo more >>file' && as_owner cat "$MNT/file")" "text
+more"
+}
+
+a_user() {
+	mount_sandbox "user$MOUNT_AS"
+	works
+	unmount
+}
+for_each_user a_user
+
+# ---- BusyBox alone, read-only but for one directory ---------------------------------------------------
+
+tap_prefix="busybox: "
+mkdir -p busybox/bin busybox/etc busybox/root busybox/tmp
+cp "$(command -v busybox)" busybox/bin/busybox
+for applet in $(busybox --list); do
+	[ "$applet" = busybox ] || ln -s busybox "busybox/bin/$applet"
+done
+ok "an image" docker_image busybox busybox
+ok "a container" docker run -d --name bare --network none --read-only --tmpfs /work:exec busybox sleep 100000
+MNT=$SCRATCH/mnt.bare
+start_bare() {
+	mkdir "$MNT"
+	"$SANDBOXFS" docker:bare:/work "$MNT"
+}
+ok "is mounted by name" start_bare
+STORE=/proc/$(docker inspect -f '{{.State.Pid}}' bare)/root/work
+works
+ok "and unmounted" tap_umount "$MNT"
+like "its root is shown without a path" "$(ctl exec docker:bare 'pwd; echo $HOME')" "^/$"
+is "as another user" "$(ctl exec --user 1234 docker:bare:/work 'id -u')" 1234
+
+# ---- States ------------------------------------------------------------------------------------------
+
+tap_prefix="states: "
+mount_sandbox states timeout=10
+expect_log 'the sandbox (does not tell|tells) of its changes|what is known is shown until'
+echo before >"$MNT/before"
+settle
+state() {
+	ctl info "docker:$SANDBOX" --json | field state
+}
+is "it runs" "$(state)" running
+docker pause "$SANDBOX" >/dev/null
+is "it is paused" "$(ctl info "docker:$SANDBOX" --json | field state)" paused
+like "which a mount says" "$("$SANDBOXFS" -f "docker:$SANDBOX" "$SCRATCH" -o nonempty 2>&1)" \
+	"^sandboxfs: docker:$SANDBOX is paused; wake it with: docker unpause $SANDBOX$"
+docker unpause "$SANDBOX" >/dev/null
+is "files are as they were" "$(cat "$MNT/before")" before
+docker stop -t 1 "$SANDBOX" >/dev/null
+is "it is stopped" "$(state)" stopped
+like "which a mount says" "$("$SANDBOXFS" -f "docker:$SANDBOX" "$SCRATCH" -o nonempty 2>&1)" \
+	"^sandboxfs: docker:$SANDBOX is exited; start it with: docker start $SANDBOX$"
+fails "what is not known cannot be read" deadline "$PATIENCE" sh -c 'echo "cat before" >"$1/.sandbox/exec"; cat "$1/.sandbox/exec" | grep before' - "$MNT"
+docker start "$SANDBOX" >/dev/null
+ran() {
+	[ "$(run 'cat before')" = before ]
+}
+ok "the mount works again by itself" wait_until "$PATIENCE" ran
+echo after >"$MNT/after"
+settle
+is "its files are the container's" "$(docker exec "$SANDBOX" sh -c 'cat "$HOME/after"')" after
+docker rm -f "$SANDBOX" >/dev/null
+vendor_sandbox states # another of its name
+fails "one that was replaced is gone" deadline "$PATIENCE" sh -c 'echo more >"$1/after" && echo | dd of="$1/.sandbox/sync" conv=notrunc status=none' - "$MNT"
+fails "and nothing reaches the other" docker exec "$SANDBOX" sh -c 'cat "$HOME/after"'
+expect_log 'is gone|No such container|not everything could be sent'
+tap_umount "$MNT"
+
+# ---- Wrong ways --------------------------------------------------------------------------------------
+
+tap_prefix="wrong: "
+mkdir wrong
+refuses() { # NAME PATTERN SOURCE
+	says_line=$("$SANDBOXFS" -f "$3" wrong 2>&1)
+	like "$1" "$says_line" "^sandboxfs: $2"
+	is "$1: one line" "$(printf '%s\n' "$says_line" | wc -l)" 1
+}
+refuses "no such container" "docker:nobody: .*[Nn]o such container: nobody$" docker:nobody
+refuses "no such directory" "/no/where: no such file or directory" docker:bare:/no/where
+refuses "no name" "'docker:-v': an id is letters, digits" docker:-v
+mkdir empty scratch
+cp busybox/bin/busybox scratch/busybox
+ok "an image without a shell" docker_image scratch scratch
+docker run -d --name scratch --network none scratch /busybox sleep 100000 >/dev/null
+refuses "no shell" "docker:scratch: .*/bin/sh.*; its image has no /bin/sh, which is needed" docker:scratch
+like "no docker" "$(PATH=$PWD/empty "$SANDBOXFS" -f docker:bare wrong 2>&1)" \
+	"^sandboxfs: docker:bare: there is no program 'docker' here; install it"
+DOCKER_WAS=$DOCKER_HOST
+export DOCKER_HOST="unix://$PWD/empty/socket"
+refuses "no daemon" "docker:bare: Cannot connect to the Docker daemon" docker:bare
+DOCKER_HOST=$DOCKER_WAS
+chmod 600 "$DOCKER_DIR/socket"
+as_user mkdir "$SCRATCH/home/wrong"
+like "no rights" "$(as_user "$SANDBOXFS" -f docker:bare "$SCRATCH/home/wrong" 2>&1)" "^sandboxfs: .*permission denied.*; is this user in the daemon's group"
+tap_prefix=
+
+done_testing
