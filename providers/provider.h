@@ -89,6 +89,9 @@ struct provider_config {
 	const char *const *allowed; /* ended by NULL: reach.h; NULL: all, unless blocked */
 	const uint16_t *ports; /* ended by 0: to have URLs, where a vendor must know that before */
 
+	/* "NAME" or "NAME=VALUE", ended by NULL: those of provider_ops.client_options that were given; NULL: none. */
+	const char *const *client_options;
+
 	/* How whoever asks calls the option of that bit, for messages; NULL: as mounts do, "cpus=". */
 	const char *(*option_name)(unsigned option);
 };
@@ -190,6 +193,13 @@ struct sandbox_entry {
 
 typedef enum err (*sandbox_sink)(void *context, const struct sandbox_entry *entry, struct error *e);
 
+/* ---- Options that one provider alone takes ---- */
+
+struct client_option {
+	const char *name;    /* with '=' at the end: a value follows */
+	const char *refused; /* why it is not taken, and the way out; NULL: it is */
+};
+
 /* ---- The table ---- */
 
 enum provider_caps {
@@ -216,6 +226,9 @@ struct provider_ops {
 	 * in neither is refused before they are called.
 	 */
 	unsigned create_options, connect_options;
+
+	/* Of the program that reaches its sandboxes, under the names that mounts by others give them; ended by a name of NULL. */
+	const struct client_option *client_options;
 
 	/*
 	 * How much of `text`, what follows the provider's colon in a source, is the ID: nothing, or a colon and a path,
@@ -334,6 +347,8 @@ void provider_names(struct buf *out);
 unsigned provider_options_asked(const struct provider_config *cfg);
 /* How `cfg`'s user calls the option of that one bit, for messages. */
 const char *provider_option_name(const struct provider_config *cfg, unsigned option);
+/* The row that `word`, "NAME" or "NAME=VALUE", is of; NULL: none, or there is no table. */
+const struct client_option *client_option_find(const struct client_option *table, const char *word);
 /* "template=, env=, ...": as mounts call them. */
 void provider_option_names(unsigned options, struct buf *out);
 /* ERR_UNSUPPORTED: `cfg` asks for what this vendor cannot give a new sandbox; the error names it. */

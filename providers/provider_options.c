@@ -1,5 +1,7 @@
 #include "providers/provider_inside.h"
 
+#include <string.h>
+
 /* As mounts call them. */
 static const struct {
 	unsigned option;
@@ -96,6 +98,36 @@ static enum err refuse(const struct provider_ops *ops, const struct provider_con
 		whose, name);
 }
 
+const struct client_option *client_option_find(const struct client_option *table, const char *word)
+{
+	for (; table && table->name; table++) {
+		size_t len = strlen(table->name);
+		bool takes_value = table->name[len - 1] == '=';
+
+		if (!strncmp(word, table->name, len) && (takes_value || !word[len]))
+			return table;
+	}
+	return NULL;
+}
+
+static enum err check_client_options(
+	const struct provider_ops *ops, const struct provider_config *cfg, struct error *e)
+{
+	for (const char *const *o = cfg->client_options; o && *o; o++) {
+		const struct client_option *known = client_option_find(ops->client_options, *o);
+		int len = (int)strcspn(*o, "=");
+
+		if (!known)
+			return error_set(e, ERR_UNSUPPORTED,
+				"%s: its sandboxes cannot be given '%.*s'; leave it out", ops->name,
+				len, *o);
+		if (known->refused)
+			return error_set(
+				e, ERR_INVALID, "option '%.*s': %s", len, *o, known->refused);
+	}
+	return ERR_OK;
+}
+
 enum err provider_check_options(const struct provider_ops *ops, const struct provider_config *cfg,
 	unsigned options, struct error *e)
 {
@@ -125,5 +157,6 @@ enum err provider_check_connect(
 	unsigned missing = provider_options_asked(cfg) & ~OPTIONS_OF_MAKING &
 		~(ops->create_options | ops->connect_options);
 
-	return missing ? refuse(ops, cfg, "its sandboxes", missing, e) : ERR_OK;
+	return missing ? refuse(ops, cfg, "its sandboxes", missing, e)
+		       : check_client_options(ops, cfg, e);
 }

@@ -69,8 +69,21 @@ static bool is_for_fstab(const char *word)
 	return !strncmp(word, "x-", 2) || !strncmp(word, "X-", 2);
 }
 
+/* Whether a provider knows it: which one the source names is not known yet. */
+static bool is_for_client(const char *word)
+{
+	const struct provider_ops *ops;
+
+	for (size_t i = 0; (ops = provider_at(i)); i++)
+		if (client_option_find(ops->client_options, word))
+			return true;
+	return false;
+}
+
 static enum err take_other(struct parsing *p, const char *word)
 {
+	if (is_for_client(word))
+		return option_set_word(NULL, word, &p->config->client, p->error);
 	if (!*word || is_for_fstab(word) || p->config->sloppy)
 		return ERR_OK;
 	return unknown(word, p->error);
@@ -257,6 +270,7 @@ void config_release(struct config *c)
 	free(c->url);
 	option_list_free(c->headers);
 	free(c->app);
+	option_list_free(c->client);
 	creation_release(&c->creation);
 	setup_request_release(&c->setup);
 	free(c->workdir);

@@ -60,6 +60,7 @@ struct config {
 	char *user, *key_file, *url, *app;
 	int insecure_http;
 	char **headers;      /* "NAME: VALUE", ended by NULL; owned, NULL: none */
+	char **client;       /* provider_config.client_options */
 	int helper;          /* enum helper_mode */
 	int resume;          /* enum resume_mode */
 	int keep;            /* a sandbox made here outlives the mount */

@@ -61,6 +61,7 @@ void command_release(struct provider *p)
 	if (c->transport && c->transport->close)
 		c->transport->close(c);
 	command_reap_kept(c);
+	words_release(&c->options);
 	pthread_mutex_destroy(&c->kept_lock);
 	attachment_free(&c->at);
 }

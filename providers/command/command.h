@@ -54,6 +54,7 @@ struct command {
 	struct attachment at;
 	const struct transport *transport;
 	char given[128];      /* the ID of the source */
+	struct words options; /* that the mount gives the program */
 	char dir[40];         /* of this mount alone, for sockets; "": none was made */
 	_Atomic unsigned way; /* which connection is used: one that fell silent is not used again */
 	pthread_mutex_t kept_lock;

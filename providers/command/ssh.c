@@ -100,6 +100,68 @@ static enum err take_id(const char *text, size_t *len, struct error *e)
 	return ERR_OK;
 }
 
+/* ---- Options ---- */
+
+/* Those that sshfs users have in fstab, beside what all mounts take. What begins with a capital is ssh's own. */
+static const struct client_option options[] = {
+	{ "ssh_option=", NULL }, /* NAME=VALUE of ssh_config(5) */
+	{ "compression=", NULL },
+	{ "AddressFamily=", NULL },
+	{ "BindAddress=", NULL },
+	{ "CertificateFile=", NULL },
+	{ "Ciphers=", NULL },
+	{ "Compression=", NULL },
+	{ "ConnectTimeout=", NULL },
+	{ "HostKeyAlgorithms=", NULL },
+	{ "HostKeyAlias=", NULL },
+	{ "IdentitiesOnly=", NULL },
+	{ "IdentityAgent=", NULL },
+	{ "IdentityFile=", NULL },
+	{ "KexAlgorithms=", NULL },
+	{ "MACs=", NULL },
+	{ "Port=", NULL },
+	{ "PreferredAuthentications=", NULL },
+	{ "ProxyCommand=", NULL },
+	{ "ProxyJump=", NULL },
+	{ "ServerAliveCountMax=", NULL },
+	{ "ServerAliveInterval=", NULL },
+	{ "StrictHostKeyChecking=", NULL },
+	{ "TCPKeepAlive=", NULL },
+	{ "User=", NULL },
+	{ "UserKnownHostsFile=", NULL },
+	/* Always so, or of no meaning here. */
+	{ "reconnect", NULL },
+	{ "delay_connect", NULL },
+	{ "auto_cache", NULL },
+	{ "kernel_cache", NULL },
+	{ "no_readahead", NULL },
+	{ "dcache_timeout=", NULL },
+	{ "cache_timeout=", NULL },
+	{ "max_conns=", NULL },
+	{ "workaround=", NULL },
+	{ "follow_symlinks",
+		"links are shown as the links they are; leave it out, or see symlinks=" },
+	{ "transform_symlinks", "symlinks=rewrite does that, and is so by itself; leave it out" },
+	{ "password_stdin", "use a key, an agent, or type the password where ssh asks for it" },
+	{ "ssh_command=", "the ssh in $PATH is used, with ~/.ssh/config; or mount command:'...'" },
+	{ "ssh_protocol=", "there is only 2; leave it out" },
+	{ "sftp_server=", "sftp is not used; leave it out" },
+	{ "directport=", "use command: with a program that reaches the port" },
+	{ "passive", "use command: with a program that reaches the sandbox" },
+	{ "slave", "use command: with a program that reaches the sandbox" },
+	{ 0 },
+};
+
+static void take_option(struct words *to, const char *option)
+{
+	static const char own[] = "ssh_option=";
+
+	if (!strncmp(option, own, strlen(own)))
+		words_add(to, "-o%s", option + strlen(own));
+	else if (!strncmp(option, "compression=", 12) || (*option >= 'A' && *option <= 'Z'))
+		words_add(to, "-o%s", option);
+}
+
 /* ---- Its words ---- */
 
 /* What the user asks for comes first: to ssh the first value counts. */
@@ -110,6 +172,7 @@ static void put_options(const struct command *c, bool asks, struct words *out)
 		"-oServerAliveInterval=15", "-oServerAliveCountMax=3", "-oControlMaster=auto",
 		"-oControlPersist=60", NULL };
 
+	words_add_all(out, (const char *const *)c->options.argv);
 	words_add_all(out, always);
 	words_add(out, "-oControlPath=%s/%u", c->dir, c->way);
 	if (!asks)
@@ -146,7 +209,13 @@ static enum err open_dir(struct command *c, const struct provider_config *cfg,
 	static const char template[] = "/tmp/sandboxfs-ssh-XXXXXX";
 	struct address a;
 
-	(void)cfg, (void)call;
+	(void)call;
+	for (const char *const *o = cfg->client_options; o && *o; o++)
+		take_option(&c->options, *o);
+	if (cfg->ports)
+		words_add(&c->options, "-oPort=%u", cfg->ports[0]);
+	if (words_check(&c->options, e))
+		return ERR_NO_MEMORY;
 	if (!read_address(&a, c->given))
 		return error_set(e, ERR_INVALID, "ssh: '%s' is no host", c->given);
 	memcpy(c->dir, template, sizeof template);
@@ -212,7 +281,8 @@ const struct provider_ops ssh_provider = {
 	.title = "SSH",
 	.key_names = "",
 	.caps = PROVIDER_KEEPS_HELPER,
-	.connect_options = OPTION_RESUME_NEVER,
+	.connect_options = OPTION_PORTS | OPTION_RESUME_NEVER,
+	.client_options = options,
 	.take_id = take_id,
 	.connect = connect,
 	.release = command_release,

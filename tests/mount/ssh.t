@@ -148,6 +148,26 @@ is "and what is written is there" "$(cat "$STORE/later")" later
 unmount
 no_connection_is_left
 
+# ---- What sshfs users have in fstab ------------------------------------------------------------------
+
+tap_prefix="fstab: "
+vendor_sandbox fstab
+# Nothing that ssh needs to know stands in its own configuration.
+printf 'Host *\n\tIdentitiesOnly yes\n' >"$SSHD_DIR/ssh_config"
+MNT=$SCRATCH/mnt.fstab
+mkdir "$MNT"
+ok "is mounted" "$SANDBOXFS" -o "reconnect,port=$SSHD_PORT,IdentityFile=$SSHD_DIR/key.0,ServerAliveInterval=5,ServerAliveCountMax=2,compression=yes,ssh_option=UserKnownHostsFile=$SSHD_DIR/known_hosts,idmap=user" \
+	"ssh:fstab.0@127.0.0.1" "$MNT"
+works
+ok "and unmounted" tap_umount "$MNT"
+for option in follow_symlinks password_stdin ssh_command=x; do
+	like "${option%=*} is refused with a sentence" "$("$SANDBOXFS" -f -o "$option" "ssh:$SANDBOX" "$MNT" 2>&1)" \
+		"^sandboxfs: option '${option%=*}': .*[a-z]"
+done
+like "others take none of them" "$("$SANDBOXFS" -f -o IdentityFile=x local:x "$MNT" 2>&1)" \
+	"^sandboxfs: local: its sandboxes cannot be given 'IdentityFile'; leave it out"
+ssh_config "$SSHD_DIR/known_hosts" >"$SSHD_DIR/ssh_config"
+
 # ---- Wrong ways ------------------------------------------------------------------------------------
 
 tap_prefix="wrong: "
