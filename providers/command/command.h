@@ -17,7 +17,7 @@
  */
 #pragma once
 
-#include "providers/attachment.h"
+#include "providers/remote/attachment.h"
 #include "providers/command/session.h"
 
 struct command;

@@ -2,7 +2,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/command/command.h"
 #include "providers/errno_words.h"
-#include "providers/remote_text.h"
+#include "providers/remote/text.h"
 
 #include <errno.h>
 #include <string.h>
