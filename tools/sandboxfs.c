@@ -142,8 +142,8 @@ static enum err check_existing(const struct run *r, struct error *e)
 {
 	const struct provider_ops *ops = r->source->ops;
 	/* A name that is made by its first use takes what a new one does. */
-	unsigned taken = ops->connect_options |
-		(ops->caps & PROVIDER_NAMES_IDS ? ops->create_options : 0);
+	unsigned taken =
+		ops->connect_options | (ops->caps & PROVIDER_NAMES_IDS ? ops->create_options : 0);
 	unsigned asked = provider_options_asked(&r->provider_config) & OPTIONS_OF_MAKING & ~taken;
 	AUTO_BUF struct buf names = BUF_INIT(1000);
 

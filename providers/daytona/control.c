@@ -78,8 +78,7 @@ void daytona_describe(const struct daytona_sandbox *sandbox, struct sandbox_info
 	put_warning(sandbox, out);
 }
 
-static int64_t idle_left_s(
-	struct json_object *json, const struct daytona_sandbox *s, int64_t now_s)
+static int64_t idle_left_s(struct json_object *json, const struct daytona_sandbox *s, int64_t now_s)
 {
 	int64_t left_s;
 

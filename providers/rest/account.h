@@ -15,13 +15,14 @@
  */
 struct rest_account_facts {
 	const char *vendor;
-	const char *url;    /* NULL: that of VARIABLE_URL */
-	char *(*root)(const char *url); /* the part that counts, to be freed; NULL: all but slashes */
-	const char *below;  /* what stands behind the URL: "/v2/sandboxes"; NULL: nothing */
-	const char *header; /* that carries the key: "Authorization" */
-	const char *scheme; /* what stands before the key there: "Bearer ", or "" */
-	bool is_token;      /* VARIABLE_TOKEN has the key */
-	bool may_lack_key;  /* where there is none the header is not sent */
+	const char *url; /* NULL: that of VARIABLE_URL */
+	char *(*root)(
+		const char *url); /* the part that counts, to be freed; NULL: all but slashes */
+	const char *below;        /* what stands behind the URL: "/v2/sandboxes"; NULL: nothing */
+	const char *header;       /* that carries the key: "Authorization" */
+	const char *scheme;       /* what stands before the key there: "Bearer ", or "" */
+	bool is_token;            /* VARIABLE_TOKEN has the key */
+	bool may_lack_key;        /* where there is none the header is not sent */
 	const char *headers_variable;     /* of more_headers.h; NULL: the vendor has none */
 	bool is_plain_asked;              /* the user asks for http to that URL (plain_http.h) */
 	const struct login_format *login; /* NULL: the vendor's own program keeps none */
