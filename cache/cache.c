@@ -54,7 +54,7 @@ static enum err ask_root(
 	const char *start = "";
 	struct list_request request = { .starts = &start, .starts_count = 1 };
 
-	return metered_list(&c->metered, call, &request, take_root, out, e);
+	return counted_list(&c->counted, call, &request, take_root, out, e);
 }
 
 static enum err new_journal(unsigned char id[JOURNAL_ID_SIZE], struct error *e)
@@ -69,7 +69,7 @@ static bool has_unsent(void *context)
 	struct cache *c = context;
 	struct cache_status status = { 0 };
 
-	pending_count(c->pending, &status);
+	writeback_count(c->writeback, &status);
 	return status.pending_changes > 0;
 }
 
@@ -82,7 +82,7 @@ static enum err start_lifetime(struct cache *c, struct error *e)
 		.context = c };
 
 	return c->sandbox.expires_s < 0 ? ERR_OK
-					: lifetime_new(&c->lifetime, &c->metered, &options, e);
+					: lifetime_new(&c->lifetime, &c->counted, &options, e);
 }
 
 /* Of an open file the pages, too: who has it mapped asks for no attributes. */
@@ -93,8 +93,8 @@ static void pass_on(void *context, const struct tree_told *told)
 	if (told->event) {
 		stats_add(&c->stats, STATS_FOREIGN_EVENTS, 1);
 		cache_tell_changed(c, told->event->kind, told->event->path, told->event->is_dir);
-	} else if (told->inode && told->taken_back) {
-		cache_tell_taken_back(c, told->inode);
+	} else if (told->inode && told->revoked) {
+		cache_tell_revoked(c, told->inode);
 	} else if (told->inode) {
 		cache_tell_inode(c, told->inode, told->pages);
 	} else {
@@ -136,45 +136,45 @@ static enum err new_tree(struct cache *c, const struct root_facts *root, struct 
 
 static enum err start_stored(struct cache *c, struct error *e)
 {
-	const struct stored_options options = { .dir = c->options.contents_dir,
+	const struct block_store_options options = { .dir = c->options.contents_dir,
 		.size_max = c->options.contents_max,
 		.provider = c->provider->ops->name,
 		.sandbox = c->sandbox.id,
 		.stats = &c->stats };
 
-	enum err kind = stored_new(&c->stored, &options, e);
+	enum err kind = block_store_new(&c->block_store, &options, e);
 
-	return kind ? kind : recall_new(&c->recall, c, e);
+	return kind ? kind : block_read_new(&c->block_read, c, e);
 }
 
 /* ---- Upcalls ---- */
 
 static enum err drain(struct cache *c, const struct call *call, struct inode *i, struct error *e)
 {
-	return pending_drain(c->pending, call, i, e);
+	return writeback_drain(c->writeback, call, i, e);
 }
 
 static enum err drain_path(
 	struct cache *c, const struct call *call, struct inode *i, struct error *e)
 {
-	return pending_drain_path(c->pending, call, i, e);
+	return writeback_drain_path(c->writeback, call, i, e);
 }
 
 static enum err drain_to_audit(struct cache *c, const struct call *call, struct error *e)
 {
-	return pending_drain_to_audit(c->pending, call, e);
+	return writeback_drain_to_audit(c->writeback, call, e);
 }
 
 static enum err trouble(struct cache *c, struct error *e)
 {
-	return pending_trouble(c->pending, e);
+	return writeback_trouble(c->writeback, e);
 }
 
 static void drop_fetched(struct cache *c, bool all)
 {
 	if (all)
-		ahead_drop_all(c->ahead);
-	bulk_drop_unused(c->bulk);
+		read_ahead_drop_all(c->read_ahead);
+	prefetch_drop_unused(c->prefetch);
 }
 
 static const struct upcalls upcalls = {
@@ -194,23 +194,23 @@ static enum err start_threads(struct cache *c, const struct call *call, struct e
 	enum err kind = c->options.is_remote ? walk_new(&c->walk, c, e) : ERR_OK;
 
 	if (!kind && c->options.is_remote)
-		kind = trust_new(&c->trust, c, e);
+		kind = validity_new(&c->validity, c, e);
 	if (!kind && c->options.is_remote)
 		kind = lease_new(&c->lease, c, e);
-	c->metered.lease = c->lease;
-	c->metered.link_failed = lease_link_failed;
+	c->counted.lease = c->lease;
+	c->counted.link_failed = lease_link_failed;
 	if (!kind && c->options.is_remote)
 		kind = start_stored(c, e);
 	if (!kind && c->options.is_remote)
-		kind = ahead_new(&c->ahead, c, e);
+		kind = read_ahead_new(&c->read_ahead, c, e);
 	if (!kind && c->options.is_remote)
-		kind = bulk_new(&c->bulk, c, e);
+		kind = prefetch_new(&c->prefetch, c, e);
 	if (!kind && c->options.is_remote)
-		kind = fill_new(&c->fill, c, e);
+		kind = background_fetch_new(&c->background_fetch, c, e);
 	if (!kind && c->options.is_remote && !c->options.write_through)
-		kind = pending_new(&c->pending, c, call, e);
+		kind = writeback_new(&c->writeback, c, call, e);
 	/* Changes that the mount before had on their way may still arrive. */
-	if (!kind && pending_took_up(c->pending))
+	if (!kind && writeback_took_up(c->writeback))
 		c->unanswered_ms = monotonic_ms();
 	return kind ? kind : start_lifetime(c, e);
 }
@@ -237,7 +237,7 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 		return error_set(e, ERR_NO_MEMORY, "cache");
 	c->provider = p;
 	c->upcalls = upcalls;
-	c->metered = (struct metered){ .provider = p,
+	c->counted = (struct counted_provider){ .provider = p,
 		.stats = &c->stats,
 		.bandwidth = &c->bandwidth,
 		.unanswered_ms = &c->unanswered_ms };
@@ -251,7 +251,7 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	if (!kind && options->sandbox)
 		c->sandbox = *options->sandbox;
 	else if (!kind)
-		kind = metered_info(&c->metered, call, &c->sandbox, e);
+		kind = counted_info(&c->counted, call, &c->sandbox, e);
 	if (!kind && c->sandbox.has_facts)
 		root = c->sandbox.facts;
 	else if (!kind)
@@ -270,15 +270,15 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	if (!kind)
 		kind = start_threads(c, call, e);
 	if (kind) {
-		ahead_free(c->ahead);
-		bulk_free(c->bulk);
-		fill_free(c->fill);
-		recall_free(c->recall);
-		stored_free(c->stored);
-		pending_free(c->pending);
+		read_ahead_free(c->read_ahead);
+		prefetch_free(c->prefetch);
+		background_fetch_free(c->background_fetch);
+		block_read_free(c->block_read);
+		block_store_free(c->block_store);
+		writeback_free(c->writeback);
 		walk_free(c->walk);
 		lease_free(c->lease);
-		trust_free(c->trust);
+		validity_free(c->validity);
 		tree_free(c->tree);
 		retries_free(c->retries);
 		shown_free(c->shown);
@@ -293,12 +293,12 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 /* What is pending stays in the journal; of what was sent nothing more is needed in the sandbox. */
 static void end_pending(struct cache *c)
 {
-	struct leftovers_journal journal = { .was_there = pending_took_up(c->pending) };
-	const unsigned char *id = pending_journal(c->pending);
+	struct leftovers_journal journal = { .was_there = writeback_took_up(c->writeback) };
+	const unsigned char *id = writeback_journal(c->writeback);
 
 	if (id)
 		memcpy(journal.id, id, sizeof journal.id);
-	journal.is_all_sent = pending_free(take(c->pending));
+	journal.is_all_sent = writeback_free(take(c->writeback));
 	leftovers_remove(c, id ? &journal : NULL);
 }
 
@@ -312,14 +312,14 @@ void cache_free(struct cache *c)
 	walk_free(c->walk);
 	lease_stop(c->lease);
 	lifetime_free(c->lifetime);
-	ahead_free(c->ahead);
-	bulk_free(c->bulk);
-	fill_free(c->fill);
-	recall_free(c->recall);
+	read_ahead_free(c->read_ahead);
+	prefetch_free(c->prefetch);
+	background_fetch_free(c->background_fetch);
+	block_read_free(c->block_read);
 	end_pending(c);
-	stored_free(c->stored); /* the threads that send keep contents there */
+	block_store_free(c->block_store); /* the threads that send keep contents there */
 	lease_free(c->lease);
-	trust_free(c->trust);
+	validity_free(c->validity);
 	tree_free(c->tree);
 	retries_free(c->retries);
 	shown_free(c->shown);
@@ -394,7 +394,7 @@ enum err cache_execute(struct cache *c, const struct call *call,
 	uint64_t seen = tree_seen(c->tree);
 
 	lifetime_hold(c->lifetime);
-	kind = metered_execute(&c->metered, &heard, request, sink, context, result, e);
+	kind = counted_execute(&c->counted, &heard, request, sink, context, result, e);
 	lifetime_let(c->lifetime);
 	if (!kind)
 		cache_command_answered(c, call, seen, &result->root);
@@ -407,12 +407,12 @@ enum err cache_execute_own(struct cache *c, const struct call *call,
 	const struct execute_request *request, execute_sink sink, void *context,
 	struct execute_result *result, struct error *e)
 {
-	return metered_execute(&c->metered, call, request, sink, context, result, e);
+	return counted_execute(&c->counted, call, request, sink, context, result, e);
 }
 
 bool cache_follows_killed(const struct cache *c)
 {
-	return pending_took_up(c->pending);
+	return writeback_took_up(c->writeback);
 }
 
 enum err cache_port_url(
@@ -425,12 +425,12 @@ enum err cache_sync(struct cache *c, const struct call *call, struct error *e)
 {
 	if (call && call->cancel && cancel_thrown(call->cancel))
 		return error_set(e, ERR_INTERRUPTED, "interrupted");
-	return pending_drain_all(c->pending, call, e);
+	return writeback_drain_all(c->writeback, call, e);
 }
 
 static void tell_room(struct cache *c, struct cache_status *out)
 {
-	struct stored_room room = stored_room(c->stored);
+	struct block_store_room room = block_store_room(c->block_store);
 
 	out->contents_dir = room.dir;
 	out->contents_bytes = room.used;
@@ -440,16 +440,16 @@ static void tell_room(struct cache *c, struct cache_status *out)
 void cache_get_status(struct cache *c, struct cache_status *out)
 {
 	*out = (struct cache_status){ .expires_s = lifetime_left_s(c->lifetime),
-		.is_gone = provider_is_gone(c->metered.provider) };
+		.is_gone = provider_is_gone(c->counted.provider) };
 	tree_counts(c->tree, &out->inodes_known, &out->names_known);
 	out->stream = lease_state(c->lease, out->stream_why, sizeof out->stream_why);
 	out->unwatched_dirs = tree_unwatched(c->tree);
-	pending_count(c->pending, out);
-	out->parked_told = pending_parked(c->pending, out->parked, CACHE_PARKED_TOLD);
-	out->journal_dir = pending_place(c->pending);
+	writeback_count(c->writeback, out);
+	out->failed_told = writeback_failed(c->writeback, out->parked, CACHE_FAILED_TOLD);
+	out->journal_dir = writeback_place(c->writeback);
 	tell_room(c, out);
 	pthread_mutex_lock(&c->lock);
 	out->errors_count = last_errors_get(&c->errors, monotonic_ms(), out->errors);
 	pthread_mutex_unlock(&c->lock);
-	foreign_read(c->metered.provider->foreign, &out->foreign);
+	foreign_read(c->counted.provider->foreign, &out->foreign);
 }

@@ -34,17 +34,17 @@ static enum err ask_inode_change(
 
 	w->change.path = path;
 	w->change.path2 = path2;
-	return changes_do(c, w->call, &w->change, &w->about, &w->result, e);
+	return remote_change(c, w->call, &w->change, &w->about, &w->result, e);
 }
 
 static enum err change_inode(
 	struct cache *c, struct inode *i, struct inode_change *w, struct error *e)
 {
-	enum err kind = pending_drain(c->pending, w->call, i, e);
+	enum err kind = writeback_drain(c->writeback, w->call, i, e);
 
 	if (kind)
 		return kind;
-	ahead_drop(c->ahead, i);
+	read_ahead_drop(c->read_ahead, i);
 	w->change.target = tree_expect(c->tree, i);
 	w->about = (struct change_about){ .scope.inodes = { i }, .target = i };
 	tree_change_begins(c->tree, &w->about.scope);
@@ -65,15 +65,15 @@ static enum err set_attr(struct cache *c, const struct call *call, struct inode 
 		return ERR_OK;
 	w.change.op = CHANGE_SETATTR;
 	w.change.flags = by_handle ? CHANGE_BY_HANDLE : 0;
-	ahead_drop(c->ahead, i);
+	read_ahead_drop(c->read_ahead, i);
 	bool decided = false;
-	enum err kind = decide_setattr(c, call, i, &w.change, &decided, e);
+	enum err kind = local_setattr(c, call, i, &w.change, &decided, e);
 
 	/* What was made here needs no trust. */
 	if (!kind && !decided)
-		kind = decide_restore(c, call, e);
+		kind = local_restore(c, call, e);
 	if (!kind && !decided)
-		kind = decide_setattr(c, call, i, &w.change, &decided, e);
+		kind = local_setattr(c, call, i, &w.change, &decided, e);
 	return kind || decided ? kind : change_inode(c, i, &w, e);
 }
 
@@ -112,7 +112,7 @@ static enum err write_now(struct cache *c, const struct call *call, struct inode
 static bool may_follow(
 	struct cache *c, struct inode *i, uint64_t offset, size_t len, unsigned flags)
 {
-	return c->pending && !(flags & WRITE_THROUGH) && len && len <= VERB_DATA_MAX &&
+	return c->writeback && !(flags & WRITE_THROUGH) && len && len <= VERB_DATA_MAX &&
 		offset <= FOLLOWS_END_MAX && !cache_reads_directly(c, i);
 }
 
@@ -123,10 +123,10 @@ enum err cache_write(struct cache *c, const struct call *call, struct inode *i, 
 
 	if (!may_follow(c, i, offset, len, flags))
 		return write_now(c, call, i, op, offset, bytes, len, e);
-	ahead_drop(c->ahead, i);
+	read_ahead_drop(c->read_ahead, i);
 	enum err kind = room_for_write(c, call, i, op, offset, len, e);
 
-	return kind ? kind : pending_write(c->pending, call, i, op, offset, bytes, len, e);
+	return kind ? kind : writeback_write(c->writeback, call, i, op, offset, bytes, len, e);
 }
 
 enum err cache_fallocate(struct cache *c, const struct call *call, struct inode *i, int mode,
@@ -169,8 +169,8 @@ enum err cache_flush(struct cache *c, const struct call *call, struct inode *i, 
 	bool synced;
 
 	if (!c->options.close_waits)
-		return pending_report(c->pending, i, e);
-	return pending_flush(c->pending, call, i, false, &synced, e);
+		return writeback_report(c->writeback, i, e);
+	return writeback_flush(c->writeback, call, i, false, &synced, e);
 }
 
 enum err cache_fsync(struct cache *c, const struct call *call, struct inode *i, struct error *e)
@@ -178,11 +178,11 @@ enum err cache_fsync(struct cache *c, const struct call *call, struct inode *i, 
 	struct inode_change w = { .call = call,
 		.change = { .op = CHANGE_SYNC, .flags = CHANGE_BY_HANDLE } };
 	bool synced;
-	enum err kind = pending_flush(c->pending, call, i, true, &synced, e);
+	enum err kind = writeback_flush(c->writeback, call, i, true, &synced, e);
 
 	if (kind || tree_is_gone(c->tree, i))
 		return kind;
-	kind = pending_drain_paths(c->pending, call, i, e);
+	kind = writeback_drain_paths(c->writeback, call, i, e);
 	return kind || synced ? kind : change_inode(c, i, &w, e);
 }
 
@@ -190,11 +190,11 @@ enum err cache_fsync(struct cache *c, const struct call *call, struct inode *i, 
 static enum err drain_both(struct cache *c, const struct call *call, struct inode *from,
 	struct inode *to, struct error *e)
 {
-	enum err kind = pending_drain(c->pending, call, from, e);
+	enum err kind = writeback_drain(c->writeback, call, from, e);
 
 	if (!kind)
-		kind = pending_refusal(c->pending, from, e);
-	return kind ? kind : pending_drain(c->pending, call, to, e);
+		kind = writeback_refusal(c->writeback, from, e);
+	return kind ? kind : writeback_drain(c->writeback, call, to, e);
 }
 
 static enum err copy_now(struct cache *c, const struct call *call, const struct copying *what,
@@ -232,8 +232,8 @@ enum err cache_copy(struct cache *c, const struct call *call, struct inode *from
 	};
 	bool decided;
 
-	ahead_drop(c->ahead, to);
-	enum err kind = decide_copy(c, call, &what, copied, &decided, e);
+	read_ahead_drop(c->read_ahead, to);
+	enum err kind = local_copy(c, call, &what, copied, &decided, e);
 
 	if (!decided)
 		kind = copy_now(c, call, &what, copied, e);
@@ -253,7 +253,7 @@ bool cache_reads_directly(struct cache *c, struct inode *i)
 static enum err read_now(struct cache *c, const struct call *call, struct inode *i,
 	struct reading *r, size_t *got, struct error *e)
 {
-	enum err kind = reading_do(c, call, i, r, e);
+	enum err kind = fetch_do(c, call, i, r, e);
 
 	*got = r->got;
 	return kind;
@@ -270,16 +270,17 @@ enum err cache_read(struct cache *c, const struct call *call, struct inode *i, u
 
 	if (r.is_made_now)
 		return read_now(c, call, i, &r, got, e);
-	enum err kind = pending_read(c->pending, i, offset, out, len, got, &served, e);
+	enum err kind = writeback_read(c->writeback, i, offset, out, len, got, &served, e);
 
-	if (kind || served || pending_read_unheard(c->pending, call, i, offset, out, len, got))
+	if (kind || served || writeback_read_offline(c->writeback, call, i, offset, out, len, got))
 		return kind;
-	kind = pending_drain(c->pending, call, i, e);
-	if (cache_is_unheard(kind) &&
-		pending_read_unheard(c->pending, call, i, offset, out, len, got))
+	kind = writeback_drain(c->writeback, call, i, e);
+	if (cache_is_offline(kind) &&
+		writeback_read_offline(c->writeback, call, i, offset, out, len, got))
 		return ERR_OK;
-	if (kind || c->ahead)
-		return kind ? kind : ahead_read(c->ahead, call, i, offset, out, len, got, e);
+	if (kind || c->read_ahead)
+		return kind ? kind
+			    : read_ahead_read(c->read_ahead, call, i, offset, out, len, got, e);
 	return read_now(c, call, i, &r, got, e);
 }
 
@@ -301,13 +302,13 @@ enum err cache_seek(struct cache *c, const struct call *call, struct inode *i, u
 {
 	struct reading r = { .item = { .kind = hole ? FETCH_SEEK_HOLE : FETCH_SEEK_DATA,
 				     .offset = offset } };
-	enum err kind = pending_drain(c->pending, call, i, e);
+	enum err kind = writeback_drain(c->writeback, call, i, e);
 	uint64_t size;
 
 	if (!kind && has_no_holes(c, i, &size) && offset < size)
 		r.found = hole ? size : offset;
 	else if (!kind)
-		kind = reading_do(c, call, i, &r, e);
+		kind = fetch_do(c, call, i, &r, e);
 	*out = r.found;
 	return kind;
 }
@@ -327,7 +328,8 @@ static bool is_on_read_only(struct cache *c, const struct attr *attr)
 	return attr->dev == root.dev && cache_is_read_only(c);
 }
 
-static enum err judge_open(struct cache *c, const struct attr *attr, int flags, struct error *e)
+static enum err permission_to_open(
+	struct cache *c, const struct attr *attr, int flags, struct error *e)
 {
 	unsigned want = 0;
 
@@ -339,7 +341,7 @@ static enum err judge_open(struct cache *c, const struct attr *attr, int flags, 
 		want |= JUDGE_READ;
 	if (is_to_write(flags))
 		want |= JUDGE_WRITE;
-	if (!judge_allows(&c->sandbox.identity, attr, want))
+	if (!permission_allows(&c->sandbox.identity, attr, want))
 		return error_set(e, ERR_DENIED, "the sandbox's user may not open this");
 	return ERR_OK;
 }
@@ -360,13 +362,13 @@ static enum err check_open(
 
 	if (tree_unsettled(c->tree, i)) {
 		if (!retry_found(c, call, i))
-			tree_doubt(c->tree, i);
-		ahead_drop(c->ahead, i);
-		bulk_drop(c->bulk, i);
+			tree_invalidate(c->tree, i);
+		read_ahead_drop(c->read_ahead, i);
+		prefetch_drop(c->prefetch, i);
 	}
 	enum err kind = cache_attr(c, call, i, &attr, &valid_ms, e);
 
-	return kind ? kind : judge_open(c, &attr, flags, e);
+	return kind ? kind : permission_to_open(c, &attr, flags, e);
 }
 
 /* It counts as open from the beginning: a removal meanwhile keeps the file. */
@@ -409,9 +411,9 @@ enum err cache_open_made(struct cache *c, const struct call *call, struct cache_
 			kind = cache_attr(c, call, i, &made->attr, &made->valid_ms, e);
 	} else if (flags & (O_EXCL | O_TRUNC) || made->is_made) {
 		const struct staging staging = { .is_made = made->is_made,
-			.yields = !(flags & (O_EXCL | O_TRUNC)) };
+			.loses_conflict = !(flags & (O_EXCL | O_TRUNC)) };
 
-		pending_stage(c->pending, call, i, &staging);
+		writeback_stage(c->writeback, call, i, &staging);
 		tree_show(c->tree, i, &made->attr);
 	}
 	if (kind)
@@ -424,10 +426,10 @@ enum err cache_open_made(struct cache *c, const struct call *call, struct cache_
 void cache_close(struct cache *c, struct inode *i)
 {
 	tree_pin(c->tree, i);
-	pending_keep_times(c->pending, i);
-	ahead_drop(c->ahead, i);
-	changes_drop_staged(c, i, tree_close(c->tree, i));
+	writeback_keep_times(c->writeback, i);
+	read_ahead_drop(c->read_ahead, i);
+	remote_drop_staged(c, i, tree_close(c->tree, i));
 	if (!tree_is_open(c->tree, i))
-		pending_release(c->pending, i);
+		writeback_release(c->writeback, i);
 	tree_unpin(c->tree, i);
 }

@@ -27,7 +27,7 @@ struct inode *cache_root(struct cache *c)
 void cache_forget(struct cache *c, struct inode *i, uint64_t count)
 {
 	tree_pin(c->tree, i);
-	changes_drop_staged(c, i, tree_kernel_forget(c->tree, i, count));
+	remote_drop_staged(c, i, tree_kernel_forget(c->tree, i, count));
 	tree_unpin(c->tree, i);
 }
 
@@ -147,7 +147,7 @@ static enum err ask_self(
 	s->xattr_found = false;
 	if (s->xattr_out)
 		buf_reset(s->xattr_out);
-	enum err kind = metered_list(&c->metered, s->call, &request, take_self, s, e);
+	enum err kind = counted_list(&c->counted, s->call, &request, take_self, s, e);
 
 	if (kind)
 		return kind;
@@ -258,14 +258,14 @@ static enum err look_up(struct cache *c, struct looking *l, struct error *e)
 	enum tree_answer answer = find_name(c, l);
 	enum err kind = ERR_OK;
 
-	if (answer == TREE_IN_DOUBT) {
-		kind = trust_restore(c->trust, l->call, e);
+	if (answer == TREE_INVALID) {
+		kind = validity_restore(c->validity, l->call, e);
 		if (!kind)
 			answer = find_name(c, l);
 	}
-	if (!kind && answer >= TREE_IN_DOUBT)
-		kind = pending_drain(c->pending, l->call, l->dir, e);
-	if (!kind && answer >= TREE_IN_DOUBT) {
+	if (!kind && answer >= TREE_INVALID)
+		kind = writeback_drain(c->writeback, l->call, l->dir, e);
+	if (!kind && answer >= TREE_INVALID) {
 		kind = entries_ask_for_one(c, l->call, l->dir, e);
 		if (!kind)
 			answer = find_name(c, l);
@@ -360,16 +360,16 @@ static enum err refresh_together(
 static int64_t lend(
 	struct cache *c, const struct call *call, struct inode *i, bool ahead, struct attr *out)
 {
-	const struct tree_lending how = { .ahead = ahead, .asker = call ? call->asker : 0 };
+	const struct tree_delegation how = { .ahead = ahead, .asker = call ? call->asker : 0 };
 
-	return left_ms(tree_lend(c->tree, i, &how, out));
+	return left_ms(tree_delegate(c->tree, i, &how, out));
 }
 
 static bool attr_is_known(struct cache *c, const struct call *call, struct inode *i, bool ahead,
 	struct attr *out, int64_t *valid_ms)
 {
 	*valid_ms = lend(c, call, i, ahead, out);
-	return *valid_ms || tree_foreseen(c->tree, i, out);
+	return *valid_ms || tree_local_attr(c->tree, i, out);
 }
 
 static enum err ask_attr(struct cache *c, const struct call *call, struct inode *i, bool ahead,
@@ -380,14 +380,14 @@ static enum err ask_attr(struct cache *c, const struct call *call, struct inode 
 
 	if (attr_is_known(c, call, i, ahead, out, valid_ms) || retry_found(c, call, i))
 		return ERR_OK;
-	enum err kind = tree_attr_in_doubt(c->tree, i, monotonic_ms())
-		? trust_restore(c->trust, call, e)
+	enum err kind = tree_attr_is_invalid(c->tree, i, monotonic_ms())
+		? validity_restore(c->validity, call, e)
 		: ERR_OK;
 
 	if (kind || attr_is_known(c, call, i, ahead, out, valid_ms))
 		return kind;
 	/* Of writes on their way only the sandbox can tell what they make of the file. */
-	kind = pending_drain(c->pending, call, i, e);
+	kind = writeback_drain(c->writeback, call, i, e);
 	*valid_ms = lend(c, call, i, ahead, out);
 	if (kind || *valid_ms)
 		return kind;
@@ -447,7 +447,7 @@ enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, s
 	return attr_of(c, call, i, false, out, valid_ms, e);
 }
 
-enum err cache_lend_attr(struct cache *c, const struct call *call, struct inode *i,
+enum err cache_delegate_attr(struct cache *c, const struct call *call, struct inode *i,
 	struct attr *out, int64_t *valid_ms, struct error *e)
 {
 	return attr_of(c, call, i, true, out, valid_ms, e);
@@ -466,7 +466,7 @@ enum err cache_readlink(struct cache *c, const struct call *call, struct inode *
 	enum err kind = cache_attr(c, call, i, &attr, &valid_ms, e);
 
 	if (!kind && !tree_link_text(c->tree, i, out, VERB_LINK_MAX + 1, is_ours)) {
-		tree_doubt(c->tree, i);
+		tree_invalidate(c->tree, i);
 		kind = cache_attr(c, call, i, &attr, &valid_ms, e);
 		if (!kind && !tree_link_text(c->tree, i, out, VERB_LINK_MAX + 1, is_ours))
 			kind = error_set(e, ERR_INVALID, "not a symbolic link");
@@ -486,8 +486,8 @@ bool cache_link_known(struct cache *c, struct inode *i, char out[VERB_LINK_MAX +
 static bool has_no_xattrs(struct cache *c, const struct call *call, struct inode *i)
 {
 	struct attr attr;
-	bool is_known = left_ms(tree_attr(c->tree, i, &attr)) || tree_foreseen(c->tree, i, &attr) ||
-		retry_found(c, call, i);
+	bool is_known = left_ms(tree_attr(c->tree, i, &attr)) ||
+		tree_local_attr(c->tree, i, &attr) || retry_found(c, call, i);
 
 	return is_known && attr.no_xattrs;
 }
@@ -518,8 +518,8 @@ static enum err xattr_of(struct cache *c, const struct call *call, struct inode 
 {
 	bool has_none = tree_is_gone(c->tree, i) || has_no_xattrs(c, call, i);
 
-	if (!has_none && tree_attr_in_doubt(c->tree, i, monotonic_ms())) {
-		enum err kind = trust_restore(c->trust, call, e);
+	if (!has_none && tree_attr_is_invalid(c->tree, i, monotonic_ms())) {
+		enum err kind = validity_restore(c->validity, call, e);
 
 		if (kind)
 			return kind;
@@ -536,7 +536,7 @@ enum err cache_xattr(struct cache *c, const struct call *call, struct inode *i, 
 	return retry_last_answer(c, call, xattr_of(c, call, i, name, out, e), e);
 }
 
-void cache_believed(struct cache *c, struct inode *i, struct attr *out)
+void cache_known_attr(struct cache *c, struct inode *i, struct attr *out)
 {
 	tree_attr(c->tree, i, out);
 }

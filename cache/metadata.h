@@ -34,9 +34,9 @@ enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, s
 
 /*
  * The same for an answer that the receiver drops when it is told before that of attributes taken back: those that are shown
- * ahead of the sandbox, too, are valid for longer than now, and cache_observer.inode_taken_back tells when that is over.
+ * ahead of the sandbox, too, are valid for longer than now, and cache_observer.inode_revoked tells when that is over.
  */
-enum err cache_lend_attr(struct cache *c, const struct call *call, struct inode *i,
+enum err cache_delegate_attr(struct cache *c, const struct call *call, struct inode *i,
 	struct attr *out, int64_t *valid_ms, struct error *e);
 
 /* The ctime that is shown of `i` where *attr, one of the above, has the sandbox's: cache/tree/tree.h. */
@@ -71,6 +71,6 @@ enum err cache_xattr(struct cache *c, const struct call *call, struct inode *i, 
 	struct buf *out, struct error *e);
 
 /* What is known of a listed entry, believed or not; asks nothing. */
-void cache_believed(struct cache *c, struct inode *i, struct attr *out);
+void cache_known_attr(struct cache *c, struct inode *i, struct attr *out);
 /* For "." and "..": of the directory and of the one above it (itself at the root); asks nothing. */
 void cache_dot_attrs(struct cache *c, struct inode *dir, struct attr *self, struct attr *above);

@@ -32,14 +32,14 @@ static enum err ask_change(
 	n->change.path = path;
 	if (path2)
 		n->change.path2 = path2;
-	return changes_do(c, n->call, &n->change, &n->about, &n->result, e);
+	return remote_change(c, n->call, &n->change, &n->about, &n->result, e);
 }
 
 /* A name that turned out otherwise than we believed: nothing of the directory is believed. */
 static enum err surprised(struct cache *c, struct inode *dir, enum err kind)
 {
 	if (kind == ERR_EXISTS || kind == ERR_NOT_FOUND || kind == ERR_STALE)
-		tree_doubt(c->tree, dir);
+		tree_invalidate(c->tree, dir);
 	return kind;
 }
 
@@ -61,24 +61,25 @@ static void tell_moved_links(struct cache *c, struct inode *moved)
 static enum err settle_contents(
 	struct cache *c, const struct call *call, struct inode *i, struct error *e)
 {
-	enum err kind = i ? pending_drain(c->pending, call, i, e) : ERR_OK;
+	enum err kind = i ? writeback_drain(c->writeback, call, i, e) : ERR_OK;
 
-	return kind || !i ? kind : pending_refusal(c->pending, i, e);
+	return kind || !i ? kind : writeback_refusal(c->writeback, i, e);
 }
 
 /* What is asked now comes after what was decided before. */
 static enum err settle(struct cache *c, const struct call *call, struct inode *one,
 	struct inode *two, struct error *e)
 {
-	enum err kind = one ? pending_drain(c->pending, call, one, e) : ERR_OK;
+	enum err kind = one ? writeback_drain(c->writeback, call, one, e) : ERR_OK;
 
-	return kind || !two ? kind : pending_drain(c->pending, call, two, e);
+	return kind || !two ? kind : writeback_drain(c->writeback, call, two, e);
 }
 
 /* ---- Making ---- */
 
 static enum err hand_out_made(struct cache *c, struct inode *dir, const char *name,
-	const struct making *m, const struct naming *n, struct cache_entry *out, struct error *e)
+	const struct create_args *m, const struct naming *n, struct cache_entry *out,
+	struct error *e)
 {
 	struct tree_news news = { .attr = n->result.attr,
 		.begun = n->about.scope.begun,
@@ -102,24 +103,24 @@ static enum err hand_out_made(struct cache *c, struct inode *dir, const char *na
  * The sandbox, if it is asked to make a file, has an empty one at its place before the first byte is written. One question
  * for the entries costs as much, and what is decided then is seen there when it is whole.
  */
-static enum err decide_or_list(struct cache *c, const struct call *call, struct inode *dir,
-	const char *name, const struct making *m, struct cache_entry *out, bool *decided,
+static enum err local_or_list(struct cache *c, const struct call *call, struct inode *dir,
+	const char *name, const struct create_args *m, struct cache_entry *out, bool *decided,
 	struct error *e)
 {
-	enum err kind = decide_restore(c, call, e);
+	enum err kind = local_restore(c, call, e);
 
 	*decided = kind;
 	if (!kind)
-		kind = decide_make(c, call, dir, name, m, out, decided, e);
-	if (*decided || kind || m->op != CHANGE_CREATE || !decide_wants_entries(c, dir))
+		kind = local_make(c, call, dir, name, m, out, decided, e);
+	if (*decided || kind || m->op != CHANGE_CREATE || !local_wants_entries(c, dir))
 		return kind;
 	kind = entries_ask_to_decide(c, call, dir, e);
-	return kind ? kind : decide_make(c, call, dir, name, m, out, decided, e);
+	return kind ? kind : local_make(c, call, dir, name, m, out, decided, e);
 }
 
 /* Whoever takes an existing file, too, is to know whether it was one: the kernel has heard of none. */
 static enum err ask_to_make(struct cache *c, struct inode *dir, const char *name,
-	const struct making *m, struct naming *n, struct error *e)
+	const struct create_args *m, struct naming *n, struct error *e)
 {
 	bool may_exist = m->op == CHANGE_CREATE && m->opens && !m->exclusive;
 
@@ -134,13 +135,13 @@ static enum err ask_to_make(struct cache *c, struct inode *dir, const char *name
 }
 
 enum err cache_make(struct cache *c, const struct call *call, struct inode *dir, const char *name,
-	const struct making *m, struct cache_entry *out, struct error *e)
+	const struct create_args *m, struct cache_entry *out, struct error *e)
 {
 	struct naming n = { .call = call,
-		.change = changes_making(c, m),
+		.change = remote_creation(c, m),
 		.about = { .scope.inodes = { dir }, .dir = dir } };
 	bool decided;
-	enum err kind = decide_or_list(c, call, dir, name, m, out, &decided, e);
+	enum err kind = local_or_list(c, call, dir, name, m, out, &decided, e);
 
 	out->is_made = m->opens;
 	if (decided)
@@ -159,17 +160,17 @@ enum err cache_make(struct cache *c, const struct call *call, struct inode *dir,
 	return surprised(c, dir, kind);
 }
 
-enum err cache_make_nameless(struct cache *c, const struct call *call, const struct making *m,
+enum err cache_make_nameless(struct cache *c, const struct call *call, const struct create_args *m,
 	struct cache_entry *out, struct error *e)
 {
-	AUTO_FREE char *staged = changes_staged_name(c);
-	struct naming n = { .call = call, .change = changes_making(c, m) };
+	AUTO_FREE char *staged = remote_staged_name(c);
+	struct naming n = { .call = call, .change = remote_creation(c, m) };
 	enum err kind;
 
 	if (!staged)
 		return error_set(e, ERR_NO_MEMORY, "a file without a name");
 	n.change.path = staged;
-	kind = changes_do(c, call, &n.change, &n.about, &n.result, e);
+	kind = remote_change(c, call, &n.change, &n.about, &n.result, e);
 	if (kind)
 		return kind;
 	struct tree_news news = { .attr = n.result.attr, .until_ms = cache_attr_until(c) };
@@ -194,13 +195,13 @@ enum err cache_link(struct cache *c, const struct call *call, struct inode *i, s
 	struct naming n = { .call = call,
 		.change = { .op = CHANGE_LINK },
 		.about = { .scope.inodes = { i, dir }, .target = i, .dir = dir } };
-	enum err kind = pending_refusal(c->pending, i, e);
+	enum err kind = writeback_refusal(c->writeback, i, e);
 	bool decided = false;
 
 	if (!kind)
-		kind = decide_restore(c, call, e);
+		kind = local_restore(c, call, e);
 	if (!kind)
-		kind = decide_link(c, call, i, dir, name, out, &decided, e);
+		kind = local_link(c, call, i, dir, name, out, &decided, e);
 	if (decided && !kind)
 		tell_moved_links(c, i);
 	if (kind || decided)
@@ -243,7 +244,7 @@ static enum err ask_removal(
 {
 	struct naming *n = context;
 	int64_t end_ms = monotonic_ms() + REMOVAL_AGAIN_MS, pause_ms = REMOVAL_PAUSE_MS;
-	n->about.number = pending_next_number(c->pending);
+	n->about.number = writeback_next_number(c->writeback);
 	enum err kind = ask_change(c, path, path2, n, e);
 
 	int tries = 0;
@@ -283,7 +284,7 @@ static enum err unlink_target(struct cache *c, struct inode *dir, const char *na
 	struct inode *target, struct naming *n, struct error *e)
 {
 	bool keep = target && tree_removal_begins(c->tree, target);
-	AUTO_FREE char *staged = keep ? changes_staged_name(c) : NULL;
+	AUTO_FREE char *staged = keep ? remote_staged_name(c) : NULL;
 
 	if (keep)
 		n->change.target = tree_expect(c->tree, target);
@@ -305,10 +306,10 @@ static enum err remove_name(struct cache *c, const struct call *call, struct ino
 	const char *name, enum change_op op, struct error *e)
 {
 	bool decided = false;
-	enum err kind = decide_restore(c, call, e);
+	enum err kind = local_restore(c, call, e);
 
 	if (!kind)
-		kind = decide_remove(c, call, dir, name, op, &decided, e);
+		kind = local_remove(c, call, dir, name, op, &decided, e);
 	if (kind || decided)
 		return kind;
 	struct inode *target = tree_peek(c->tree, dir, name);
@@ -316,12 +317,12 @@ static enum err remove_name(struct cache *c, const struct call *call, struct ino
 		.change = { .op = op },
 		.about = { .scope.inodes = { dir, target }, .target = target, .dir = dir } };
 
-	pending_move_begins(c->pending);
+	writeback_move_begins(c->writeback);
 	kind = settle(c, call, dir, target, e);
 	n.change.parent = tree_expect(c->tree, dir);
 	if (!kind)
 		kind = unlink_target(c, dir, name, target, &n, e);
-	pending_move_ends(c->pending);
+	writeback_move_ends(c->writeback);
 	tree_unpin(c->tree, target);
 	return surprised(c, dir, kind);
 }
@@ -359,8 +360,8 @@ static void note_renamed(struct cache *c, struct renaming *r)
 	} else {
 		tree_unnamed(c->tree, r->dir, r->name);
 		tree_unnamed(c->tree, r->dir2, r->name2);
-		tree_doubt(c->tree, r->dir);
-		tree_doubt(c->tree, r->dir2);
+		tree_invalidate(c->tree, r->dir);
+		tree_invalidate(c->tree, r->dir2);
 	}
 }
 
@@ -371,7 +372,7 @@ static enum err do_rename(struct cache *c, struct renaming *r, struct error *e)
 	struct inode *exchanged = change->flags & CHANGE_EXCHANGE ? r->replaced : NULL;
 	bool replaces = r->replaced && r->replaced != r->moved && !exchanged;
 	bool keep = replaces && tree_removal_begins(c->tree, r->replaced);
-	AUTO_FREE char *staged = keep ? changes_staged_name(c) : NULL;
+	AUTO_FREE char *staged = keep ? remote_staged_name(c) : NULL;
 
 	change->keep = staged;
 	if (keep)
@@ -408,7 +409,7 @@ static enum err settle_renaming(
 	struct cache *c, const struct call *call, const struct renaming *r, struct error *e)
 {
 	bool exchanges = r->naming.change.flags & CHANGE_EXCHANGE;
-	enum err kind = moves_directory(c, r) ? pending_drain_all_quietly(c->pending, call, e)
+	enum err kind = moves_directory(c, r) ? writeback_drain_all_quietly(c->writeback, call, e)
 					      : settle(c, call, r->dir, r->dir2, e);
 
 	if (!kind)
@@ -436,7 +437,7 @@ static enum err ask_settled_rename(
 			.dir2 = r->dir2 };
 	kind = do_rename(c, r, e);
 	if (!kind && r->replaced)
-		tree_doubt(c->tree, r->replaced);
+		tree_invalidate(c->tree, r->replaced);
 	surprised(c, r->dir, kind);
 	return surprised(c, r->dir2, kind);
 }
@@ -448,10 +449,10 @@ static enum err ask_rename(
 	struct inode *exchanged = exchanges ? r->replaced : NULL;
 
 	tree_move_begins(c->tree, r->moved, exchanged);
-	pending_move_begins(c->pending);
+	writeback_move_begins(c->writeback);
 	enum err kind = ask_settled_rename(c, call, r, e);
 
-	pending_move_ends(c->pending);
+	writeback_move_ends(c->writeback);
 	tree_move_ends(c->tree, r->moved, exchanged);
 	return kind;
 }
@@ -469,7 +470,7 @@ enum err cache_known_path(
 enum err cache_rename(struct cache *c, const struct call *call, struct inode *dir, const char *name,
 	struct inode *dir2, const char *name2, uint32_t flags, struct error *e)
 {
-	enum err kind = decide_restore(c, call, e);
+	enum err kind = local_restore(c, call, e);
 
 	if (kind)
 		return kind;
@@ -482,12 +483,12 @@ enum err cache_rename(struct cache *c, const struct call *call, struct inode *di
 		.replaced = tree_peek(c->tree, dir2, name2) };
 	bool decided = false;
 
-	kind = r.moved ? pending_refusal(c->pending, r.moved, e) : ERR_OK;
+	kind = r.moved ? writeback_refusal(c->writeback, r.moved, e) : ERR_OK;
 
 	if (!kind && r.replaced && flags & CHANGE_EXCHANGE)
-		kind = pending_refusal(c->pending, r.replaced, e);
+		kind = writeback_refusal(c->writeback, r.replaced, e);
 	if (!kind)
-		kind = decide_rename(c, call, dir, name, dir2, name2, flags, &decided, e);
+		kind = local_rename(c, call, dir, name, dir2, name2, flags, &decided, e);
 	if (!kind && !decided)
 		kind = ask_rename(c, call, &r, e);
 	if (!kind) {

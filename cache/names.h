@@ -8,11 +8,11 @@
 
 /* The new (or, not exclusive, the existing) entry is handed out like a lookup's. */
 enum err cache_make(struct cache *c, const struct call *call, struct inode *dir, const char *name,
-	const struct making *making, struct cache_entry *out, struct error *e);
+	const struct create_args *making, struct cache_entry *out, struct error *e);
 
 /* A file that has no name yet (O_TMPFILE), already open: to be given back with cache_close(), too. */
-enum err cache_make_nameless(struct cache *c, const struct call *call, const struct making *making,
-	struct cache_entry *out, struct error *e);
+enum err cache_make_nameless(struct cache *c, const struct call *call,
+	const struct create_args *making, struct cache_entry *out, struct error *e);
 
 enum err cache_link(struct cache *c, const struct call *call, struct inode *i, struct inode *dir,
 	const char *name, struct cache_entry *out, struct error *e);

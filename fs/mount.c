@@ -263,7 +263,7 @@ enum err mount_attach(
 	m->options = *options;
 	m->options.exec.audit = options->audit;
 	m->fs.cache = cache;
-	cache_believed(cache, cache_root(cache), &root);
+	cache_known_attr(cache, cache_root(cache), &root);
 	m->fs.root_dev = root.dev;
 	kind = switches_new(&m->fs.switches, e);
 	if (!kind)
@@ -320,7 +320,7 @@ enum err mount_start(struct mount *m, struct error *e)
 		.gid = m->options.gid };
 	struct cache_observer observer = {
 		.inode_changed = tell_inode,
-		.inode_taken_back = tell_taken_back,
+		.inode_revoked = tell_taken_back,
 		.name_changed = tell_name,
 		.all_outdated = tell_all,
 		.changed = tell_changed,

@@ -180,7 +180,7 @@ static bool fill_entry(struct filling *f, const struct tree_entry *entry, off_t 
 		!fs_entry(f->fs, &known, &param)) {
 		struct attr attr;
 
-		cache_believed(f->fs->cache, entry->inode, &attr);
+		cache_known_attr(f->fs->cache, entry->inode, &attr);
 		fs_stat(f->fs, entry->inode, NULL, &attr, &param.attr);
 	}
 	return fill(f, entry->name, &param, next);

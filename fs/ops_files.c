@@ -20,7 +20,7 @@ void op_create(
 	const struct fs *fs = fuse_req_userdata(req);
 	AUTO_REQUEST struct request r = REQUEST_NONE;
 	const struct fuse_ctx *who = fuse_req_ctx(req);
-	struct making making = { .op = CHANGE_CREATE,
+	struct create_args making = { .op = CHANGE_CREATE,
 		.mode = mode & 07777,
 		.uid = who->uid,
 		.gid = who->gid,
@@ -63,7 +63,7 @@ void op_tmpfile(fuse_req_t req, fuse_ino_t parent, mode_t mode, struct fuse_file
 	const struct fs *fs = fuse_req_userdata(req);
 	AUTO_REQUEST struct request r = REQUEST_NONE;
 	const struct fuse_ctx *who = fuse_req_ctx(req);
-	struct making making = { .op = CHANGE_CREATE,
+	struct create_args making = { .op = CHANGE_CREATE,
 		.mode = mode & 07777,
 		.uid = who->uid,
 		.gid = who->gid,

@@ -86,7 +86,7 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	uint64_t seen = cache_seen(fs->cache);
 
 	request_begin(&r, req);
-	enum err kind = cache_lend_attr(fs->cache, &r.call, i, &attr, &valid_ms, &e);
+	enum err kind = cache_delegate_attr(fs->cache, &r.call, i, &attr, &valid_ms, &e);
 
 	/*
 	 * The kernel asks for its own sake, too: whether a program may take the next step of a

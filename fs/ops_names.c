@@ -20,7 +20,7 @@ static bool is_controls(fuse_req_t req, fuse_ino_t parent, const char *name)
 	return true;
 }
 
-static void make(fuse_req_t req, fuse_ino_t parent, const char *name, struct making *making)
+static void make(fuse_req_t req, fuse_ino_t parent, const char *name, struct create_args *making)
 {
 	const struct fs *fs = fuse_req_userdata(req);
 	AUTO_REQUEST struct request r = REQUEST_NONE;
@@ -45,22 +45,22 @@ static void make(fuse_req_t req, fuse_ino_t parent, const char *name, struct mak
 
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
 {
-	struct making node = { .op = CHANGE_MKNOD, .mode = mode, .rdev = rdev };
-	struct making file = { .op = CHANGE_CREATE, .mode = mode & 07777, .exclusive = true };
+	struct create_args node = { .op = CHANGE_MKNOD, .mode = mode, .rdev = rdev };
+	struct create_args file = { .op = CHANGE_CREATE, .mode = mode & 07777, .exclusive = true };
 
 	make(req, parent, name, S_ISREG(mode) ? &file : &node);
 }
 
 void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
-	struct making making = { .op = CHANGE_MKDIR, .mode = mode & 07777 };
+	struct create_args making = { .op = CHANGE_MKDIR, .mode = mode & 07777 };
 
 	make(req, parent, name, &making);
 }
 
 void op_symlink(fuse_req_t req, const char *text, fuse_ino_t parent, const char *name)
 {
-	struct making making = { .op = CHANGE_SYMLINK, .text = text };
+	struct create_args making = { .op = CHANGE_SYMLINK, .text = text };
 
 	make(req, parent, name, &making);
 }

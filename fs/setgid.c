@@ -37,7 +37,7 @@ enum err setgid_drop(const struct fs *fs, fuse_req_t req, const struct call *cal
 	struct attr attr;
 	struct change change = { .set = SET_MODE };
 
-	cache_believed(fs->cache, i, &attr);
+	cache_known_attr(fs->cache, i, &attr);
 	if (!is_lost(fs, req, &attr))
 		return ERR_OK;
 	change.mode = attr.mode & 07777 & ~(uint32_t)S_ISGID;
@@ -53,7 +53,7 @@ void setgid_drop_with(const struct fs *fs, fuse_req_t req, struct inode *i, stru
 {
 	struct attr attr;
 
-	cache_believed(fs->cache, i, &attr);
+	cache_known_attr(fs->cache, i, &attr);
 	if (!is_lost(fs, req, &attr))
 		return;
 	/* The kernel may have taken the set-user-ID bit already; a change of owner takes it too. */

@@ -30,7 +30,7 @@ struct request {
 	const char *dir;
 	const char *namespace;
 	int64_t limit_ms; /* for sending what is pending; -1: as long as it goes on */
-	bool is_lazy, is_forced, is_verbose;
+	bool may_wait, is_forced, is_verbose;
 	bool wants_help, wants_version;
 };
 
@@ -87,7 +87,7 @@ static enum err unmount(const struct request *r, struct error *e)
 	AUTO_FREE char *dir = real_path(r->dir);
 	struct mounted m = { .dir = dir };
 	struct mount_device device;
-	unsigned how = (r->is_lazy ? DETACH_LAZY : 0) | (r->is_forced ? DETACH_FORCE : 0);
+	unsigned how = (r->may_wait ? DETACH_LAZY : 0) | (r->is_forced ? DETACH_FORCE : 0);
 
 	if (!dir)
 		return error_errno(e, errno, "%s", r->dir);
@@ -144,7 +144,7 @@ static enum err parse(struct request *r, int argc, char **argv, struct error *e)
 	opterr = 0; /* one line, and it is ours */
 	for (int c; !kind && (c = getopt_long(argc, argv, "nlfvrN:t:o:hV", names, NULL)) != -1;)
 		switch (c) {
-		case 'l': r->is_lazy = true; break;
+		case 'l': r->may_wait = true; break;
 		case 'f': r->is_forced = true; break;
 		case 'v': r->is_verbose = true; break;
 		case 'N': r->namespace = optarg; break;

@@ -7,8 +7,8 @@
 #define BYTES_MAX  ((size_t)8 * 1024 * 1024)
 #define BLOCKS_MAX ((uint64_t)2048)
 
-struct later {
-	void (*write)(void *context, const struct later_block *block);
+struct async_writer {
+	void (*write)(void *context, const struct async_writer_block *block);
 	void *context;
 	pthread_t thread;
 	pthread_mutex_t lock;   /* guards what follows */
@@ -16,12 +16,12 @@ struct later {
 	bool is_ending;
 	size_t bytes;            /* that wait */
 	uint64_t added, written; /* how many ever */
-	struct later_block blocks[BLOCKS_MAX];
+	struct async_writer_block blocks[BLOCKS_MAX];
 };
 
-static void write_next_locked(struct later *l)
+static void write_next_locked(struct async_writer *l)
 {
-	const struct later_block next = l->blocks[l->written % BLOCKS_MAX];
+	const struct async_writer_block next = l->blocks[l->written % BLOCKS_MAX];
 
 	pthread_mutex_unlock(&l->lock);
 	l->write(l->context, &next);
@@ -33,7 +33,7 @@ static void write_next_locked(struct later *l)
 
 static void *run(void *context)
 {
-	struct later *l = context;
+	struct async_writer *l = context;
 
 	pthread_mutex_lock(&l->lock);
 	while (l->written < l->added || !l->is_ending) {
@@ -46,11 +46,11 @@ static void *run(void *context)
 	return NULL;
 }
 
-enum err later_new(struct later **out,
-	void (*write)(void *context, const struct later_block *block), void *context,
+enum err async_writer_new(struct async_writer **out,
+	void (*write)(void *context, const struct async_writer_block *block), void *context,
 	struct error *e)
 {
-	struct later *l = calloc(1, sizeof *l);
+	struct async_writer *l = calloc(1, sizeof *l);
 
 	if (!l)
 		return error_set(e, ERR_NO_MEMORY, "cache");
@@ -66,7 +66,7 @@ enum err later_new(struct later **out,
 	return ERR_OK;
 }
 
-void later_free(struct later *l)
+void async_writer_free(struct async_writer *l)
 {
 	if (!l)
 		return;
@@ -80,7 +80,7 @@ void later_free(struct later *l)
 	free(l);
 }
 
-bool later_add(struct later *l, const struct later_block *block)
+bool async_writer_add(struct async_writer *l, const struct async_writer_block *block)
 {
 	pthread_mutex_lock(&l->lock);
 	bool has_room = l->added - l->written < BLOCKS_MAX && l->bytes + block->len <= BYTES_MAX;

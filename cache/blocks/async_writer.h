@@ -7,21 +7,21 @@
 
 #include "cache/blocks/block_index.h"
 
-struct later;
+struct async_writer;
 
 /* What is written; its bytes are kept elsewhere. */
-struct later_block {
+struct async_writer_block {
 	struct block_place place;
 	struct block_name name;
 	size_t len;
 };
 
 /* `write` is called by the thread, one block at a time, in order. */
-enum err later_new(struct later **out,
-	void (*write)(void *context, const struct later_block *block), void *context,
+enum err async_writer_new(struct async_writer **out,
+	void (*write)(void *context, const struct async_writer_block *block), void *context,
 	struct error *e);
 /* When all is written. */
-void later_free(struct later *l);
+void async_writer_free(struct async_writer *l);
 
 /* false: as much as may wait does so already, and the caller writes it himself. */
-bool later_add(struct later *l, const struct later_block *block);
+bool async_writer_add(struct async_writer *l, const struct async_writer_block *block);

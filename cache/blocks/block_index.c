@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-struct versions {
+struct block_index {
 	struct records *records;
 };
 
@@ -27,9 +27,9 @@ struct block_place block_place(
 	return place;
 }
 
-enum err versions_open(struct versions **out, int fd, uint64_t bytes, struct error *e)
+enum err block_index_open(struct block_index **out, int fd, uint64_t bytes, struct error *e)
 {
-	struct versions *v = calloc(1, sizeof *v);
+	struct block_index *v = calloc(1, sizeof *v);
 
 	if (!v) {
 		close(fd);
@@ -38,13 +38,13 @@ enum err versions_open(struct versions **out, int fd, uint64_t bytes, struct err
 	enum err kind = records_open(&v->records, fd, bytes, sizeof(struct block_name), e);
 
 	if (kind)
-		versions_free(v);
+		block_index_free(v);
 	else
 		*out = v;
 	return kind;
 }
 
-void versions_free(struct versions *v)
+void block_index_free(struct block_index *v)
 {
 	if (!v)
 		return;
@@ -52,13 +52,14 @@ void versions_free(struct versions *v)
 	free(v);
 }
 
-bool versions_find(struct versions *v, const struct block_place *place, struct block_name *out)
+bool block_index_find(
+	struct block_index *v, const struct block_place *place, struct block_name *out)
 {
 	return records_find(v->records, place->bytes, out);
 }
 
-bool versions_note(
-	struct versions *v, const struct block_place *place, const struct block_name *name)
+bool block_index_note(
+	struct block_index *v, const struct block_place *place, const struct block_name *name)
 {
 	return records_note(v->records, place->bytes, name);
 }

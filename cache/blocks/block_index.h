@@ -10,7 +10,7 @@
 
 #include "cache/blocks/block.h"
 
-struct versions;
+struct block_index;
 
 /* The table has about so many bytes for each record: pages fill unevenly. */
 #define VERSIONS_RECORD_BYTES 64
@@ -25,10 +25,11 @@ struct block_place block_place(
 	const struct block_name *sandbox, const struct attr *version, uint64_t index);
 
 /* Takes `fd`, open for reading and writing; one less than half as long is made `bytes` long and forgets all. */
-enum err versions_open(struct versions **out, int fd, uint64_t bytes, struct error *e);
-void versions_free(struct versions *v);
+enum err block_index_open(struct block_index **out, int fd, uint64_t bytes, struct error *e);
+void block_index_free(struct block_index *v);
 
-bool versions_find(struct versions *v, const struct block_place *place, struct block_name *out);
+bool block_index_find(
+	struct block_index *v, const struct block_place *place, struct block_name *out);
 /* false: the file cannot be written. */
-bool versions_note(
-	struct versions *v, const struct block_place *place, const struct block_name *name);
+bool block_index_note(
+	struct block_index *v, const struct block_place *place, const struct block_name *name);

@@ -21,15 +21,15 @@
 /* The table of versions has one record for so many bytes of the budget: files are small, and have old versions. */
 #define FILE_BYTES ((uint64_t)8 * 1024)
 
-struct stored {
+struct block_store {
 	struct block_name sandbox;
 	struct block_files *files; /* NULL: there is no directory; nor the three below */
-	struct versions *on_disk;
+	struct block_index *on_disk;
 	struct filter *filter;
-	struct later *later;         /* writes them, from memory */
+	struct async_writer *later;  /* writes them, from memory */
 	struct block_memory *memory; /* what is about to be written, or cannot be */
-	struct versions *in_memory;
-	struct partial *partial;
+	struct block_index *in_memory;
+	struct partial_blocks *partial;
 	struct growing *growing; /* whose blocks are in memory, and in neither table */
 	struct stats *stats;
 	_Atomic bool is_bypassed; /* the directory did not take something: said once */
@@ -46,7 +46,7 @@ struct share {
 
 /* The share of [offset, offset + len), which lies within the file and is not empty, in its first block. */
 static struct share first_share(
-	const struct stored *s, const struct attr *version, uint64_t offset, size_t len)
+	const struct block_store *s, const struct attr *version, uint64_t offset, size_t len)
 {
 	uint64_t index = offset / BLOCK_SIZE;
 	struct share share = { .place = block_place(&s->sandbox, version, index),
@@ -70,25 +70,25 @@ static size_t within_file(const struct attr *version, uint64_t offset, size_t le
 /* ---- Reading ---- */
 
 /* In this order, for a block that is written just now is in both, and then on the disk alone. */
-static bool read_named(struct stored *s, const struct block_name *name, void *out, size_t len)
+static bool read_named(struct block_store *s, const struct block_name *name, void *out, size_t len)
 {
 	return block_memory_get(s->memory, name, out, len) ||
 		(s->files && block_files_get(s->files, name, out, len));
 }
 
 /* What is known in memory may be on the disk already, as a block of another file. */
-static bool read_noted(struct stored *s, const struct share *share, void *out)
+static bool read_noted(struct block_store *s, const struct share *share, void *out)
 {
 	struct block_name name;
 
-	if (versions_find(s->in_memory, &share->place, &name) &&
+	if (block_index_find(s->in_memory, &share->place, &name) &&
 		read_named(s, &name, out, share->block_len))
 		return true;
-	return s->files && versions_find(s->on_disk, &share->place, &name) &&
+	return s->files && block_index_find(s->on_disk, &share->place, &name) &&
 		block_files_get(s->files, &name, out, share->block_len);
 }
 
-static bool read_block(struct stored *s, const struct share *share, void *out)
+static bool read_block(struct block_store *s, const struct share *share, void *out)
 {
 	struct block_name name;
 
@@ -98,7 +98,7 @@ static bool read_block(struct stored *s, const struct share *share, void *out)
 		read_named(s, &name, out, share->block_len);
 }
 
-static bool read_part(struct stored *s, const struct share *share, void *out)
+static bool read_part(struct block_store *s, const struct share *share, void *out)
 {
 	AUTO_FREE unsigned char *block = malloc(share->block_len);
 	bool found = block && read_block(s, share, block);
@@ -108,18 +108,18 @@ static bool read_part(struct stored *s, const struct share *share, void *out)
 	return found;
 }
 
-static bool read_share(struct stored *s, const struct share *share, void *out)
+static bool read_share(struct block_store *s, const struct share *share, void *out)
 {
 	bool found = share->len == share->block_len
 		? read_block(s, share, out)
-		: partial_read(s->partial, &share->place, share->at, out, share->len) ||
+		: partial_blocks_read(s->partial, &share->place, share->at, out, share->len) ||
 			read_part(s, share, out);
 
 	stats_add(s->stats, found ? STATS_BLOCK_HITS : STATS_BLOCK_MISSES, 1);
 	return found;
 }
 
-bool stored_read(struct stored *s, const struct attr *version, uint64_t offset, void *out,
+bool block_store_read(struct block_store *s, const struct attr *version, uint64_t offset, void *out,
 	size_t len, size_t *got)
 {
 	size_t wanted = within_file(version, offset, len);
@@ -137,54 +137,54 @@ bool stored_read(struct stored *s, const struct attr *version, uint64_t offset, 
 	return true;
 }
 
-static bool has_named(struct stored *s, const struct block_name *name, size_t len)
+static bool has_named(struct block_store *s, const struct block_name *name, size_t len)
 {
 	return block_memory_has(s->memory, name) ||
 		(s->files && block_files_has(s->files, name, len));
 }
 
-static bool has_block(struct stored *s, const struct attr *version, uint64_t index)
+static bool has_block(struct block_store *s, const struct attr *version, uint64_t index)
 {
 	struct block_place place = block_place(&s->sandbox, version, index);
 	size_t len = block_len(version->size, index);
 	struct block_name name;
 
-	if (versions_find(s->in_memory, &place, &name) && has_named(s, &name, len))
+	if (block_index_find(s->in_memory, &place, &name) && has_named(s, &name, len))
 		return true;
-	if (s->files && versions_find(s->on_disk, &place, &name) &&
+	if (s->files && block_index_find(s->on_disk, &place, &name) &&
 		block_files_has(s->files, &name, len))
 		return true;
 	return growing_find(s->growing, version, index, &name) && has_named(s, &name, len);
 }
 
-bool stored_has_at(struct stored *s, const struct attr *version, uint64_t offset)
+bool block_store_has_at(struct block_store *s, const struct attr *version, uint64_t offset)
 {
 	return s && (offset >= version->size || has_block(s, version, offset / BLOCK_SIZE));
 }
 
 /* ---- Keeping ---- */
 
-static void bypass(struct stored *s, const char *why)
+static void bypass(struct block_store *s, const char *why)
 {
 	if (!atomic_exchange(&s->is_bypassed, true))
 		log_warn(LOG_CACHE, "contents are kept in memory for now: %s", why);
 }
 
 /* `bytes` NULL: the block is there, as one of another file. */
-static enum err write_block(
-	struct stored *s, const struct later_block *b, const void *bytes, struct error *e)
+static enum err write_block(struct block_store *s, const struct async_writer_block *b,
+	const void *bytes, struct error *e)
 {
 	enum err kind = bytes ? block_files_put(s->files, &b->name, bytes, b->len, e) : ERR_OK;
 
-	if (!kind && !versions_note(s->on_disk, &b->place, &b->name))
+	if (!kind && !block_index_note(s->on_disk, &b->place, &b->name))
 		kind = error_set(e, ERR_IO, "the table of file versions cannot be written");
 	return kind;
 }
 
 /* From memory, where it stays if that fails. */
-static void write_kept(void *context, const struct later_block *b)
+static void write_kept(void *context, const struct async_writer_block *b)
 {
-	struct stored *s = context;
+	struct block_store *s = context;
 	AUTO_FREE unsigned char *bytes = malloc(b->len);
 	bool is_here = bytes && block_memory_get(s->memory, &b->name, bytes, b->len);
 	struct error e = { 0 };
@@ -200,16 +200,16 @@ static void write_kept(void *context, const struct later_block *b)
 }
 
 /* The block is in memory, or on the disk as one of another version. */
-static void note_kept(struct stored *s, const struct later_block *b)
+static void note_kept(struct block_store *s, const struct async_writer_block *b)
 {
-	versions_note(s->in_memory, &b->place, &b->name);
-	if (s->files && !later_add(s->later, b))
+	block_index_note(s->in_memory, &b->place, &b->name);
+	if (s->files && !async_writer_add(s->later, b))
 		write_kept(s, b);
 }
 
-static void keep_block(struct stored *s, const struct share *share, const void *bytes)
+static void keep_block(struct block_store *s, const struct share *share, const void *bytes)
 {
-	const struct later_block b = { .place = share->place,
+	const struct async_writer_block b = { .place = share->place,
 		.name = block_name(bytes, share->block_len),
 		.len = share->block_len };
 
@@ -217,12 +217,12 @@ static void keep_block(struct stored *s, const struct share *share, const void *
 	note_kept(s, &b);
 }
 
-static void keep_share(struct stored *s, const struct share *share, const void *bytes)
+static void keep_share(struct block_store *s, const struct share *share, const void *bytes)
 {
 	AUTO_FREE unsigned char *whole = NULL;
 
 	if (share->len < share->block_len) {
-		whole = partial_add(
+		whole = partial_blocks_add(
 			s->partial, &share->place, share->block_len, share->at, bytes, share->len);
 		bytes = whole;
 	}
@@ -230,8 +230,8 @@ static void keep_share(struct stored *s, const struct share *share, const void *
 		keep_block(s, share, bytes);
 }
 
-void stored_keep(struct stored *s, const struct attr *version, uint64_t offset, const void *bytes,
-	size_t len)
+void block_store_keep(struct block_store *s, const struct attr *version, uint64_t offset,
+	const void *bytes, size_t len)
 {
 	size_t wanted = within_file(version, offset, len), kept = 0;
 
@@ -245,13 +245,14 @@ void stored_keep(struct stored *s, const struct attr *version, uint64_t offset, 
 
 /* ---- Written here ---- */
 
-static bool find_name(struct stored *s, const struct block_place *place, struct block_name *out)
+static bool find_name(
+	struct block_store *s, const struct block_place *place, struct block_name *out)
 {
-	return versions_find(s->in_memory, place, out) ||
-		(s->files && versions_find(s->on_disk, place, out));
+	return block_index_find(s->in_memory, place, out) ||
+		(s->files && block_index_find(s->on_disk, place, out));
 }
 
-static struct attr version_met(const struct stored_change *c)
+static struct attr version_met(const struct block_store_change *c)
 {
 	struct attr met = c->left;
 
@@ -268,14 +269,14 @@ static bool is_settled(const struct attr *version)
 		version->mtime.tv_nsec != version->ctime.tv_nsec;
 }
 
-static void note_grown(struct stored *s, struct growing_file *f)
+static void note_grown(struct block_store *s, struct growing_file *f)
 {
 	bool is_noted = f && is_settled(&f->version);
 
 	for (uint64_t n = 0; is_noted && n < block_count(f->version.size); n++)
 		if (growing_is_known(&f->names[n]))
 			note_kept(s,
-				&(struct later_block){
+				&(struct async_writer_block){
 					.place = block_place(&s->sandbox, &f->version, n),
 					.name = f->names[n],
 					.len = block_len(f->version.size, n) });
@@ -283,7 +284,7 @@ static void note_grown(struct stored *s, struct growing_file *f)
 }
 
 /* A name of staging is of one file alone. */
-static struct growing_file *take_growing(struct stored *s, const struct stored_change *c)
+static struct growing_file *take_growing(struct block_store *s, const struct block_store_change *c)
 {
 	struct growing_file *f = growing_take(s->growing, c->path, &c->met);
 
@@ -293,7 +294,7 @@ static struct growing_file *take_growing(struct stored *s, const struct stored_c
 	return NULL;
 }
 
-static struct growing_file *begin_growing(struct stored *s, const struct stored_change *c)
+static struct growing_file *begin_growing(struct block_store *s, const struct block_store_change *c)
 {
 	const struct attr met = version_met(c);
 	struct growing_file *f = growing_file_new(c->path, &met, met.size);
@@ -307,7 +308,7 @@ static struct growing_file *begin_growing(struct stored *s, const struct stored_
 }
 
 /* What is not overwritten of the block is read. Behind the end of the file there was nothing. */
-static bool merge_block(struct stored *s, const struct stored_change *c,
+static bool merge_block(struct block_store *s, const struct block_store_change *c,
 	const struct block_name *was, uint64_t index, unsigned char *out)
 {
 	uint64_t begin = index * BLOCK_SIZE, len = block_len(c->left.size, index);
@@ -326,7 +327,8 @@ static bool merge_block(struct stored *s, const struct stored_change *c,
 }
 
 /* Of a hole the blocks change from the old end on. */
-static bool write_blocks(struct stored *s, struct growing_file *f, const struct stored_change *c)
+static bool write_blocks(
+	struct block_store *s, struct growing_file *f, const struct block_store_change *c)
 {
 	uint64_t first = (c->met.size < c->offset ? c->met.size : c->offset) / BLOCK_SIZE;
 	uint64_t last = (c->offset + c->len - 1) / BLOCK_SIZE;
@@ -350,14 +352,14 @@ static bool write_blocks(struct stored *s, struct growing_file *f, const struct 
 }
 
 /* Others may have written meanwhile. */
-static bool is_as_written(const struct stored_change *c)
+static bool is_as_written(const struct block_store_change *c)
 {
 	uint64_t end = c->offset + c->len;
 
 	return c->len && c->left.size == (end > c->met.size ? end : c->met.size);
 }
 
-void stored_keep_written(struct stored *s, const struct stored_change *c)
+void block_store_keep_written(struct block_store *s, const struct block_store_change *c)
 {
 	if (!s || !is_as_written(c) || c->left.size > GROWING_SIZE_MAX)
 		return;
@@ -372,7 +374,7 @@ void stored_keep_written(struct stored *s, const struct stored_change *c)
 }
 
 /* What has left staging has grown. */
-static void move_growing(struct stored *s, const struct stored_change *c)
+static void move_growing(struct block_store *s, const struct block_store_change *c)
 {
 	struct growing_file *f = take_growing(s, c);
 
@@ -385,7 +387,7 @@ static void move_growing(struct stored *s, const struct stored_change *c)
 		note_grown(s, growing_put(s->growing, f));
 }
 
-void stored_keep_as(struct stored *s, const struct stored_change *c)
+void block_store_keep_as(struct block_store *s, const struct block_store_change *c)
 {
 	if (!s)
 		return;
@@ -394,7 +396,7 @@ void stored_keep_as(struct stored *s, const struct stored_change *c)
 	move_growing(s, c);
 	for (uint64_t n = 0; is_settled(&c->left) && n < block_count(c->left.size); n++) {
 		struct block_place was = block_place(&s->sandbox, &met, n);
-		struct later_block b = { .place = block_place(&s->sandbox, &c->left, n),
+		struct async_writer_block b = { .place = block_place(&s->sandbox, &c->left, n),
 			.len = block_len(c->left.size, n) };
 
 		if (find_name(s, &was, &b.name))
@@ -404,18 +406,18 @@ void stored_keep_as(struct stored *s, const struct stored_change *c)
 
 /* ---- Hashes ---- */
 
-void stored_note_name(struct stored *s, const char *name, uint64_t size)
+void block_store_note_name(struct block_store *s, const char *name, uint64_t size)
 {
 	if (s && s->filter)
 		filter_add(s->filter, name, size);
 }
 
-bool stored_may_have(struct stored *s, const char *name, uint64_t size)
+bool block_store_may_have(struct block_store *s, const char *name, uint64_t size)
 {
 	return s && s->filter && filter_may_have(s->filter, name, size);
 }
 
-void stored_adopt(struct stored *s, const struct attr *version, uint64_t first,
+void block_store_adopt(struct block_store *s, const struct attr *version, uint64_t first,
 	const struct block_name *names, size_t count)
 {
 	if (!s || !s->files)
@@ -424,7 +426,7 @@ void stored_adopt(struct stored *s, const struct attr *version, uint64_t first,
 		struct block_place place = block_place(&s->sandbox, version, first + n);
 
 		if (block_files_has(s->files, &names[n], block_len(version->size, first + n)))
-			versions_note(s->on_disk, &place, &names[n]);
+			block_index_note(s->on_disk, &place, &names[n]);
 	}
 }
 
@@ -435,8 +437,8 @@ static uint64_t table_bytes(uint64_t size)
 	return size / FILE_BYTES * VERSIONS_RECORD_BYTES;
 }
 
-static enum err open_beside(struct stored *s,
-	enum err (*opened)(struct stored *s, int fd, struct error *e), const char *name,
+static enum err open_beside(struct block_store *s,
+	enum err (*opened)(struct block_store *s, int fd, struct error *e), const char *name,
 	struct error *e)
 {
 	int fd = block_files_beside(s->files, name);
@@ -444,24 +446,25 @@ static enum err open_beside(struct stored *s,
 	return fd < 0 ? error_errno(e, errno, "%s", name) : opened(s, fd, e);
 }
 
-static enum err open_versions(struct stored *s, int fd, struct error *e)
+static enum err open_versions(struct block_store *s, int fd, struct error *e)
 {
-	return versions_open(&s->on_disk, fd, table_bytes(block_files_max(s->files)), e);
+	return block_index_open(&s->on_disk, fd, table_bytes(block_files_max(s->files)), e);
 }
 
-static enum err open_filter(struct stored *s, int fd, struct error *e)
+static enum err open_filter(struct block_store *s, int fd, struct error *e)
 {
 	return filter_open(&s->filter, fd, e);
 }
 
-static void close_files(struct stored *s)
+static void close_files(struct block_store *s)
 {
 	filter_free(take(s->filter));
-	versions_free(take(s->on_disk));
+	block_index_free(take(s->on_disk));
 	block_files_free(take(s->files));
 }
 
-static enum err open_files(struct stored *s, const struct stored_options *options, struct error *e)
+static enum err open_files(
+	struct block_store *s, const struct block_store_options *options, struct error *e)
 {
 	enum err kind =
 		block_files_open(&s->files, options->dir, options->size_max, options->stats, e);
@@ -475,18 +478,18 @@ static enum err open_files(struct stored *s, const struct stored_options *option
 	return kind;
 }
 
-static enum err open_memory(struct stored *s, struct error *e)
+static enum err open_memory(struct block_store *s, struct error *e)
 {
 	int fd = memfd_create("sandboxfs-versions", MFD_CLOEXEC);
 
 	if (fd < 0)
 		return error_errno(e, errno, "memfd_create");
-	enum err kind = versions_open(&s->in_memory, fd, table_bytes(MEMORY_MAX), e);
+	enum err kind = block_index_open(&s->in_memory, fd, table_bytes(MEMORY_MAX), e);
 
 	return kind ? kind : block_memory_new(&s->memory, MEMORY_MAX, e);
 }
 
-static void name_sandbox(struct stored *s, const struct stored_options *options)
+static void name_sandbox(struct block_store *s, const struct block_store_options *options)
 {
 	char text[256];
 	int len = snprintf(text, sizeof text, "%s:%s", options->provider, options->sandbox);
@@ -494,9 +497,10 @@ static void name_sandbox(struct stored *s, const struct stored_options *options)
 	s->sandbox = block_name(text, (size_t)len < sizeof text ? (size_t)len : sizeof text - 1);
 }
 
-enum err stored_new(struct stored **out, const struct stored_options *options, struct error *e)
+enum err block_store_new(
+	struct block_store **out, const struct block_store_options *options, struct error *e)
 {
-	struct stored *s = calloc(1, sizeof *s);
+	struct block_store *s = calloc(1, sizeof *s);
 	struct error why = { 0 };
 
 	if (!s)
@@ -508,40 +512,40 @@ enum err stored_new(struct stored **out, const struct stored_options *options, s
 	enum err kind = open_memory(s, e);
 
 	if (!kind)
-		kind = partial_new(&s->partial, e);
+		kind = partial_blocks_new(&s->partial, e);
 	if (!kind)
 		kind = growing_new(&s->growing, e);
 	if (!kind && s->files)
-		kind = later_new(&s->later, write_kept, s, e);
+		kind = async_writer_new(&s->later, write_kept, s, e);
 	if (kind)
-		stored_free(s);
+		block_store_free(s);
 	else
 		*out = s;
 	return kind;
 }
 
-void stored_free(struct stored *s)
+void block_store_free(struct block_store *s)
 {
 	if (!s)
 		return;
 	for (struct growing_file *f; s->growing && (f = growing_take_any(s->growing));)
 		note_grown(s, f);
 	growing_free(s->growing);
-	later_free(s->later);
+	async_writer_free(s->later);
 	close_files(s);
-	partial_free(s->partial);
-	versions_free(s->in_memory);
+	partial_blocks_free(s->partial);
+	block_index_free(s->in_memory);
 	block_memory_free(s->memory);
 	free(s);
 }
 
-struct stored_room stored_room(struct stored *s)
+struct block_store_room block_store_room(struct block_store *s)
 {
 	if (!s)
-		return (struct stored_room){ 0 };
+		return (struct block_store_room){ 0 };
 	if (s->files)
-		return (struct stored_room){ .dir = block_files_dir(s->files),
+		return (struct block_store_room){ .dir = block_files_dir(s->files),
 			.used = block_files_used(s->files),
 			.max = block_files_max(s->files) };
-	return (struct stored_room){ .used = block_memory_used(s->memory), .max = MEMORY_MAX };
+	return (struct block_store_room){ .used = block_memory_used(s->memory), .max = MEMORY_MAX };
 }

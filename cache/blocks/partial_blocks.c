@@ -20,15 +20,15 @@ struct one {
 	uint64_t used;
 };
 
-struct partial {
+struct partial_blocks {
 	pthread_mutex_t lock; /* guards what follows */
 	uint64_t uses;
 	struct one blocks[BLOCKS];
 };
 
-enum err partial_new(struct partial **out, struct error *e)
+enum err partial_blocks_new(struct partial_blocks **out, struct error *e)
 {
-	struct partial *p = calloc(1, sizeof *p);
+	struct partial_blocks *p = calloc(1, sizeof *p);
 
 	if (!p)
 		return error_set(e, ERR_NO_MEMORY, "cache");
@@ -37,7 +37,7 @@ enum err partial_new(struct partial **out, struct error *e)
 	return ERR_OK;
 }
 
-void partial_free(struct partial *p)
+void partial_blocks_free(struct partial_blocks *p)
 {
 	if (!p)
 		return;
@@ -47,7 +47,7 @@ void partial_free(struct partial *p)
 	free(p);
 }
 
-static struct one *find_locked(struct partial *p, const struct block_place *place)
+static struct one *find_locked(struct partial_blocks *p, const struct block_place *place)
 {
 	for (size_t n = 0; n < BLOCKS; n++)
 		if (p->blocks[n].bytes && !memcmp(&p->blocks[n].place, place, sizeof *place))
@@ -56,7 +56,8 @@ static struct one *find_locked(struct partial *p, const struct block_place *plac
 }
 
 /* A free one, else the one that was not used for the longest time; NULL without memory. */
-static struct one *claim_locked(struct partial *p, const struct block_place *place, size_t len)
+static struct one *claim_locked(
+	struct partial_blocks *p, const struct block_place *place, size_t len)
 {
 	unsigned char *bytes = malloc(len);
 	struct one *oldest = &p->blocks[0];
@@ -93,8 +94,8 @@ static bool is_whole(const struct one *b)
 	return b->pages == page_bits(0, pages_of(b->len));
 }
 
-unsigned char *partial_add(struct partial *p, const struct block_place *place, size_t block_len,
-	size_t at, const void *bytes, size_t len)
+unsigned char *partial_blocks_add(struct partial_blocks *p, const struct block_place *place,
+	size_t block_len, size_t at, const void *bytes, size_t len)
 {
 	unsigned char *whole = NULL;
 
@@ -114,8 +115,8 @@ unsigned char *partial_add(struct partial *p, const struct block_place *place, s
 	return whole;
 }
 
-bool partial_read(
-	struct partial *p, const struct block_place *place, size_t at, void *out, size_t len)
+bool partial_blocks_read(
+	struct partial_blocks *p, const struct block_place *place, size_t at, void *out, size_t len)
 {
 	pthread_mutex_lock(&p->lock);
 	const struct one *b = find_locked(p, place);

@@ -7,14 +7,14 @@
 
 #include "cache/blocks/block_index.h"
 
-struct partial;
+struct partial_blocks;
 
-enum err partial_new(struct partial **out, struct error *e);
-void partial_free(struct partial *p);
+enum err partial_blocks_new(struct partial_blocks **out, struct error *e);
+void partial_blocks_free(struct partial_blocks *p);
 
 /* Bytes from `at` of a block that is `block_len` long. Returns the whole block, to be freed, once all of it was added. */
-unsigned char *partial_add(struct partial *p, const struct block_place *place, size_t block_len,
-	size_t at, const void *bytes, size_t len);
+unsigned char *partial_blocks_add(struct partial_blocks *p, const struct block_place *place,
+	size_t block_len, size_t at, const void *bytes, size_t len);
 /* Whether all of [at, at + len) was added, and is copied. */
-bool partial_read(
-	struct partial *p, const struct block_place *place, size_t at, void *out, size_t len);
+bool partial_blocks_read(struct partial_blocks *p, const struct block_place *place, size_t at,
+	void *out, size_t len);

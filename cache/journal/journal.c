@@ -113,7 +113,7 @@ bool journal_close(struct journal *j)
 {
 	if (!j)
 		return false;
-	bool is_done = !segments_owed_locked(j);
+	bool is_done = !segments_unsynced_locked(j);
 
 	if (is_done)
 		segments_remove_all(j);
@@ -366,7 +366,7 @@ enum err journal_note_done(
 /* A sentence as it stands behind the kind. */
 #define WHY_MAX 1000
 
-enum err journal_note_parked(
+enum err journal_note_failed(
 	struct journal *j, uint64_t number, enum err err, const char *why, struct error *e)
 {
 	struct {
@@ -405,7 +405,7 @@ void journal_usage(struct journal *j, uint64_t *entries, uint64_t *bytes, uint64
 	pthread_mutex_lock(&j->lock);
 	TAILQ_FOREACH(s, &j->segments, link)
 	*parked += s->parked;
-	*entries = segments_owed_locked(j) - *parked;
+	*entries = segments_unsynced_locked(j) - *parked;
 	*bytes = segments_size_locked(j);
 	pthread_mutex_unlock(&j->lock);
 }

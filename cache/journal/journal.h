@@ -133,7 +133,7 @@ enum err journal_note_done(
  * The sandbox refused it: it is kept, with why, and counted apart, until it is noted as done. The
  * number may have JOURNAL_SAME: a part of a change, of which another entry tells.
  */
-enum err journal_note_parked(
+enum err journal_note_failed(
 	struct journal *j, uint64_t number, enum err err, const char *why, struct error *e);
 
 /*
@@ -151,7 +151,7 @@ struct journal_entry {
 	struct journal_extent where;
 	uint64_t sequence; /* noted last, with SEQUENCE_ASIDE where it has that; 0: none */
 	bool has_left;     /* without one, whether or not with one since */
-	bool is_parked;
+	bool has_failed;
 	bool is_part; /* parked, and another entry tells of the change */
 	enum err err; /* of a parked one, */
 	const char *why;

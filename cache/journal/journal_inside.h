@@ -26,7 +26,7 @@ struct segment *segments_last_locked(const struct journal *j);
 /* The one that has the entry; NULL: it is gone. */
 struct segment *segments_find_locked(const struct journal *j, uint64_t number);
 uint64_t segments_size_locked(const struct journal *j);
-uint64_t segments_owed_locked(const struct journal *j);
+uint64_t segments_unsynced_locked(const struct journal *j);
 uint64_t segments_next_sequence_locked(const struct journal *j);
 
 /* A last one that takes entries: the first of all, or the next. */

@@ -99,7 +99,7 @@ enum err journal_read(
 /* ---- Entries ---- */
 
 /* The first one from `number` on that is not done; NULL: there is none. */
-static struct segment *find_owed_locked(const struct journal *j, uint64_t *number)
+static struct segment *find_unsynced_locked(const struct journal *j, uint64_t *number)
 {
 	struct segment *s;
 
@@ -168,7 +168,7 @@ static enum err read_why(
 	if (kind)
 		return kind;
 	memcpy(&err, t->why, sizeof err);
-	t->entry.is_parked = true;
+	t->entry.has_failed = true;
 	t->entry.is_part = err & RECORD_PARKED_SAME;
 	err &= ~RECORD_PARKED_SAME;
 	t->entry.err = error_is_kind(err) ? (enum err)err : ERR_PROTOCOL;
@@ -201,7 +201,7 @@ static enum err tell_from(struct journal *j, uint64_t *number, bool *is_there, j
 	enum err kind = ERR_OK;
 
 	pthread_mutex_lock(&j->lock);
-	const struct segment *s = find_owed_locked(j, number);
+	const struct segment *s = find_unsynced_locked(j, number);
 
 	if (s)
 		kind = read_telling_locked(&t, s, *number, e);

@@ -29,7 +29,7 @@ uint64_t segments_size_locked(const struct journal *j)
 	return size;
 }
 
-uint64_t segments_owed_locked(const struct journal *j)
+uint64_t segments_unsynced_locked(const struct journal *j)
 {
 	const struct segment *s;
 	uint64_t owed = 0;

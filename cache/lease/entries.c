@@ -79,8 +79,8 @@ static enum err entries_held(struct cache *c, const struct call *call, struct in
 	struct look l = { .call = call, .dir = dir };
 
 	for (int tries = 0; tries < CACHE_TRIES && !l.outcome.complete; tries++) {
-		enum err kind = tree_entries_in_doubt(c->tree, dir, monotonic_ms())
-			? trust_restore(c->trust, call, e)
+		enum err kind = tree_entries_are_invalid(c->tree, dir, monotonic_ms())
+			? validity_restore(c->validity, call, e)
 			: ERR_OK;
 
 		if (!kind && are_known(c, dir, out, count))

@@ -39,7 +39,7 @@ static enum err ask_where(struct cache *c, const struct call *call, struct inode
 		.target = tree_expect(c->tree, i),
 		.length = PATH_LENGTH_MAX };
 	struct where w = { .path = BUF_INIT(PATH_LENGTH_MAX + 1), .err = ERR_IO };
-	enum err kind = metered_fetch(&c->metered, call, &item, 1, take_where, &w, NULL);
+	enum err kind = counted_fetch(&c->counted, call, &item, 1, take_where, &w, NULL);
 	bool is_path = !w.err && w.path.len && !memchr(w.path.bytes, 0, w.path.len) &&
 		!path_check(buf_text(&w.path), NULL) && !path_is_staged(buf_text(&w.path));
 
@@ -116,7 +116,7 @@ static bool learn_way(struct cache *c, const struct call *call, struct inode *i,
 	tree_pin(c->tree, w.dir);
 	bool is_whole = request.starts_count && starts[request.starts_count - 1] &&
 		!strcmp(starts[request.starts_count - 1], path);
-	enum err kind = is_whole ? metered_list(&c->metered, call, &request, take_step, &w, NULL)
+	enum err kind = is_whole ? counted_list(&c->counted, call, &request, take_step, &w, NULL)
 				 : ERR_NO_MEMORY;
 	bool is_known = !kind && !w.is_lost && w.dir == i;
 

@@ -15,14 +15,14 @@ static int64_t left_ms(int64_t until_ms)
 #define MADE_MS 20
 
 static void hand_out(struct cache *c, struct inode *dir, const char *name, struct inode *i,
-	const struct tree_lending *how, struct cache_entry *out)
+	const struct tree_delegation *how, struct cache_entry *out)
 {
 	out->inode = i;
 	out->dir = dir;
 	out->name = name;
 	tree_kernel_get(c->tree, i);
 	out->name_valid_ms = dir ? left_ms(tree_give_name(c->tree, dir, name, i)) : 0;
-	out->valid_ms = left_ms(tree_lend(c->tree, i, how, &out->attr));
+	out->valid_ms = left_ms(tree_delegate(c->tree, i, how, &out->attr));
 	out->link_is_ours =
 		dir && S_ISLNK(out->attr.mode) && tree_link_name_is_ours(c->tree, dir, name, i);
 }
@@ -30,11 +30,12 @@ static void hand_out(struct cache *c, struct inode *dir, const char *name, struc
 void cache_hand_out(struct cache *c, struct inode *dir, const char *name, struct inode *i,
 	struct cache_entry *out)
 {
-	hand_out(c, dir, name, i, &(struct tree_lending){ 0 }, out);
+	hand_out(c, dir, name, i, &(struct tree_delegation){ 0 }, out);
 }
 
 void cache_hand_out_made(struct cache *c, struct inode *dir, const char *name, struct inode *i,
 	struct cache_entry *out)
 {
-	hand_out(c, dir, name, i, &(struct tree_lending){ .ahead = true, .most_ms = MADE_MS }, out);
+	hand_out(c, dir, name, i, &(struct tree_delegation){ .ahead = true, .most_ms = MADE_MS },
+		out);
 }

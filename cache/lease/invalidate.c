@@ -8,12 +8,12 @@
 
 #include "providers/base/log.h"
 
-static void doubt_and_tell(struct cache *c, bool all_fetched)
+static void invalidate_and_tell(struct cache *c, bool all_fetched)
 {
 	log_debug(LOG_LEASE, "all that is known is invalid");
 	c->upcalls.drop_fetched(c, all_fetched);
-	tree_doubt_all(c->tree);
-	trust_doubted(c->trust);
+	tree_invalidate_all(c->tree);
+	validity_lost(c->validity);
 	cache_tell_all_outdated(c);
 }
 
@@ -30,22 +30,22 @@ static void report_command(struct cache *c)
 		cache_tell_inode(c, tree_root(c->tree), false);
 }
 
-static void doubt_by_command(struct cache *c, uint64_t seen, const struct attr *root)
+static void invalidate_by_command(struct cache *c, uint64_t seen, const struct attr *root)
 {
 	log_debug(LOG_LEASE, "a command ended: all that is known is invalid");
-	trust_must_ask(c->trust);
+	validity_must_ask(c->validity);
 	c->upcalls.drop_fetched(c, true);
 	if (root && root->mode)
-		tree_doubt_all_but_root(c->tree, seen,
+		tree_invalidate_all_but_root(c->tree, seen,
 			&(struct tree_news){ .attr = *root, .until_ms = cache_attr_until(c) });
 	else
-		tree_doubt_all(c->tree);
-	trust_doubted(c->trust);
+		tree_invalidate_all(c->tree);
+	validity_lost(c->validity);
 }
 
 void cache_command_ended(struct cache *c)
 {
-	doubt_by_command(c, 0, NULL);
+	invalidate_by_command(c, 0, NULL);
 	report_command(c);
 }
 
@@ -72,29 +72,29 @@ static void audit_all(struct cache *c, const struct call *call)
 	/* The command may have been silent for longer. */
 	brief.progress_ms = cache_progress_ms(c);
 	brief.progress = NULL;
-	trust_restore(c->trust, &brief, NULL);
+	validity_restore(c->validity, &brief, NULL);
 }
 
 void cache_command_answered(
 	struct cache *c, const struct call *call, uint64_t seen, const struct attr *root)
 {
-	doubt_by_command(c, seen, root);
+	invalidate_by_command(c, seen, root);
 	if (lease_is_live(c->lease) && tree_kernel_uses_names(c->tree, worth_audit(c)))
 		audit_all(c, call);
 	report_command(c);
 }
 
-void cache_doubt_untold(struct cache *c)
+void cache_invalidate_unreported(struct cache *c)
 {
-	doubt_and_tell(c, false);
+	invalidate_and_tell(c, false);
 }
 
 /* A change that is on its way when the cache ends may find out that the sandbox is out of reach. */
-void cache_doubt_all(struct cache *c)
+void cache_invalidate_all(struct cache *c)
 {
 	pthread_rwlock_rdlock(&c->doubting);
 	if (!c->is_ending) {
-		doubt_and_tell(c, true);
+		invalidate_and_tell(c, true);
 		cache_tell_inode(c, tree_root(c->tree), false);
 	}
 	pthread_rwlock_unlock(&c->doubting);
@@ -104,8 +104,8 @@ void cache_check_all(struct cache *c, const struct call *call)
 {
 	log_debug(LOG_LEASE, "all that is known is to be checked");
 	c->upcalls.drop_fetched(c, true);
-	tree_doubt_all(c->tree);
-	trust_doubted(c->trust);
+	tree_invalidate_all(c->tree);
+	validity_lost(c->validity);
 	/* The notices would be as many each time. */
 	if (lease_is_live(c->lease) && tree_kernel_has_names(c->tree, NAMES_WORTH_AUDIT))
 		audit_all(c, call);

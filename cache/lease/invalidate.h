@@ -20,11 +20,11 @@ void cache_command_answered(
 	struct cache *c, const struct call *call, uint64_t seen, const struct attr *root);
 
 /* Doubts everything known: the next question goes to the sandbox, and the observer is told of all that was handed out. */
-void cache_doubt_all(struct cache *c);
+void cache_invalidate_all(struct cache *c);
 /*
  * The same, for one who waits for it and was just answered: where the kernel has much, and a stream
  * lives, an audit comes first, and the kernel keeps what that confirms.
  */
 void cache_check_all(struct cache *c, const struct call *call);
-/* As cache_doubt_all(), on account of what no stream tells: what is being read ahead knows by itself what it is worth. */
-void cache_doubt_untold(struct cache *c);
+/* As cache_invalidate_all(), on account of what no stream tells: what is being read ahead knows by itself what it is worth. */
+void cache_invalidate_unreported(struct cache *c);

@@ -87,7 +87,7 @@ static void give_up(struct lease *l)
 		"the change stream is given up: the connection to the sandbox failed, or this "
 		"machine slept");
 	lease_end_after(l, 0);
-	cache_doubt_all(l->cache);
+	cache_invalidate_all(l->cache);
 }
 
 static void note_sleep(struct lease *l)
@@ -102,7 +102,7 @@ static void note_sleep(struct lease *l)
 	if (has_slept && lease_is_live(l))
 		give_up(l);
 	else if (has_slept)
-		cache_doubt_all(l->cache);
+		cache_invalidate_all(l->cache);
 }
 
 void lease_link_failed(struct lease *l)
@@ -111,20 +111,20 @@ void lease_link_failed(struct lease *l)
 		give_up(l);
 }
 
-void lease_heard(struct lease *l)
+void lease_received(struct lease *l)
 {
-	atomic_store(&l->heard_ms, lease_now_ms(l));
+	atomic_store(&l->last_received_ms, lease_now_ms(l));
 }
 
 /* Only one of those who use it at the same time comes to doubt. */
 static void note_silence(struct lease *l, int64_t now_ms)
 {
-	int64_t heard_ms = atomic_load(&l->heard_ms);
+	int64_t last_received_ms = atomic_load(&l->last_received_ms);
 
-	if (lease_is_live(l) && now_ms - heard_ms >= SILENCE_MS &&
-		atomic_compare_exchange_strong(&l->heard_ms, &heard_ms, now_ms)) {
+	if (lease_is_live(l) && now_ms - last_received_ms >= SILENCE_MS &&
+		atomic_compare_exchange_strong(&l->last_received_ms, &last_received_ms, now_ms)) {
 		log_debug(LOG_LEASE, "the change stream was silent for too long");
-		cache_doubt_untold(l->cache);
+		cache_invalidate_unreported(l->cache);
 	}
 }
 
@@ -277,7 +277,7 @@ bool lease_carry(struct lease *l, const struct call *call, const struct lease_li
 enum err lease_new(struct lease **out, struct cache *c, struct error *e)
 {
 	*out = NULL;
-	if (!c->trust)
+	if (!c->validity)
 		return ERR_OK;
 	struct lease *l = calloc(1, sizeof *l);
 

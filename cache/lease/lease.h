@@ -3,7 +3,7 @@
  *
  * The stream begins with the first list that is asked for, which it carries: so what is
  * listed is already protected, for one request. While the stream lives the sandbox tells of
- * every change (tree_hear()), and trust has no end. The stream is let go when the mount was
+ * every change (tree_apply_event()), and trust has no end. The stream is let go when the mount was
  * not used for a while. When the stream ends, or reports a loss, everything known is in
  * doubt, and the next audit begins another one: after a failure not at once, but within a
  * minute, whatever failed. A minute without an event also puts everything in doubt at the

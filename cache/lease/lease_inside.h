@@ -31,7 +31,7 @@ struct lease {
 	_Atomic enum lease_state state;
 	_Atomic int64_t noted_ms; /* when use was last noted, by the cache's clocks */
 	_Atomic int64_t
-		heard_ms; /* likewise: when something was last told, or doubted because nothing was */
+		last_received_ms; /* likewise: when something was last told, or doubted because nothing was */
 	atomic_bool is_given_up; /* because others found nobody */
 	atomic_bool carries;     /* a list that somebody waits for */
 	bool is_unwatched_said;  /* logged; used by the stream's thread alone */
@@ -65,6 +65,6 @@ int64_t lease_now_ms(const struct lease *l);
 /* From now on it counts how long the mount is not used; not while somebody waits or listens. */
 void lease_arm(const struct lease *l);
 /* Something was told. */
-void lease_heard(struct lease *l);
+void lease_received(struct lease *l);
 /* The stream is given up after so long, in ms. */
 void lease_end_after(const struct lease *l, int64_t ms);

@@ -75,19 +75,19 @@ static void tell(struct listing *l, struct awaited *a, enum err err, bool comple
 }
 
 /* Where everything below the root is asked about, what lies below it is not named either. */
-static void doubt_unseen(const struct listing *l, struct inode *dir)
+static void invalidate_unseen(const struct listing *l, struct inode *dir)
 {
 	if (l->is_wide)
-		tree_doubt_below(l->cache->tree, dir);
+		tree_invalidate_below(l->cache->tree, dir);
 	else
-		tree_doubt_entries(l->cache->tree, dir);
+		tree_invalidate_entries(l->cache->tree, dir);
 }
 
 /* None of its entries will be told. */
 static void tell_nothing(struct listing *l, struct awaited *a, enum err err)
 {
 	if (is_audit(l))
-		doubt_unseen(l, a->dir);
+		invalidate_unseen(l, a->dir);
 	tell(l, a, err, false);
 }
 
@@ -151,7 +151,7 @@ static struct awaited *take_awaited(struct listing *l, const char *path)
 
 /* ---- How long it is believed ---- */
 
-static void believe_until(struct listing *l, int64_t cost_ms)
+static void make_valid_until(struct listing *l, int64_t cost_ms)
 {
 	const struct cache_options *options = &l->cache->options;
 	struct tree_listing longer = { .until_ms = l->learned.until_ms,
@@ -162,7 +162,7 @@ static void believe_until(struct listing *l, int64_t cost_ms)
 		(cost_ms < LISTING_BELIEVED_MAX_MS ? cost_ms : LISTING_BELIEVED_MAX_MS);
 
 	if (!is_audit(l))
-		trust_note_cost(l->cache->trust, cost_ms / 10);
+		validity_note_cost(l->cache->validity, cost_ms / 10);
 	/* Who believes nothing wants to pay for that. */
 	if (options->attr_ms && until_ms > longer.until_ms)
 		longer.until_ms = until_ms;
@@ -172,7 +172,7 @@ static void believe_until(struct listing *l, int64_t cost_ms)
 		longer.name_until_ms == l->learned.name_until_ms)
 		return;
 	for (size_t n = 0; n < l->complete_count; n++)
-		tree_believe_longer(l->cache->tree, l->complete[n], &from, &longer);
+		tree_extend_validity(l->cache->tree, l->complete[n], &from, &longer);
 	l->learned.until_ms = longer.until_ms;
 	l->learned.name_until_ms = longer.name_until_ms;
 }
@@ -196,10 +196,10 @@ static int64_t shortest_belief(const struct listing *l)
 }
 
 /* Nothing that a listing taught expires before its end: each time half is over, it becomes many times as long. */
-static void believe_while_it_lasts(struct listing *l)
+static void make_valid_while_leased(struct listing *l)
 {
 	if ((monotonic_ms() - l->asked_ms) * 2 > shortest_belief(l))
-		believe_until(l, 2 * ten_times_cost(l));
+		make_valid_until(l, 2 * ten_times_cost(l));
 }
 
 /* Without memory it expires with the rest of what the cache believes. */
@@ -329,11 +329,11 @@ static void end_dir(struct listing *l, const struct list_item *end)
 	else if (is_audit(l) && !end->err)
 		tree_audited_in_part(l->cache->tree, a->dir, &l->learned, l->plan.changed_since_ns);
 	else if (is_audit(l))
-		doubt_unseen(l, a->dir);
+		invalidate_unseen(l, a->dir);
 	if (complete || end->err || is_cut(l))
 		tree_set_lists_alone(l->cache->tree, a->dir,
 			end->err == ERR_DENIED || l->dir_entries >= LISTING_LARGE);
-	believe_while_it_lasts(l);
+	make_valid_while_leased(l);
 	tell(l, a, end->err, complete);
 }
 
@@ -467,13 +467,13 @@ static void choose_request(struct listing *l, const char **paths, size_t count_m
 }
 
 /* What was moved here meanwhile may have been come to under a name by which it was not known. */
-static void doubt_moved(const struct listing *l)
+static void invalidate_moved(const struct listing *l)
 {
 	struct tree *t = l->cache->tree;
 
 	for (size_t n = 0; n < l->plan.starts_count; n++)
 		if (!tree_start_holds(t, &l->plan.starts[n]))
-			tree_doubt_below(t, l->plan.starts[n].dir);
+			tree_invalidate_below(t, l->plan.starts[n].dir);
 }
 
 enum err listing_run(struct listing *l, const struct call *call, struct error *e)
@@ -493,11 +493,11 @@ enum err listing_run(struct listing *l, const struct call *call, struct error *e
 	choose_request(l, paths, SIZE_MAX, WATCH_STARTS_MAX, &request);
 	if (!lease_carry(l->cache->lease, call, &list, &kind, e)) {
 		choose_request(l, paths, NAMED_MAX, NAMED_BYTES_MAX, &request);
-		kind = metered_list(&l->cache->metered, call, &request, take_item, l, e);
+		kind = counted_list(&l->cache->counted, call, &request, take_item, l, e);
 	}
 	if (l->is_wide)
-		doubt_moved(l);
-	believe_until(l, ten_times_cost(l));
+		invalidate_moved(l);
+	make_valid_until(l, ten_times_cost(l));
 	return kind;
 }
 

@@ -32,7 +32,7 @@ bool cache_is_no_answer(enum err kind)
 		cache_is_of_the_call(kind);
 }
 
-bool cache_is_unheard(enum err kind)
+bool cache_is_offline(enum err kind)
 {
 	return kind == ERR_UNREACHABLE || kind == ERR_TIMEOUT || kind == ERR_BUSY;
 }
@@ -76,7 +76,7 @@ static enum err settled_path(
 		kind = c->upcalls.drain_path(c, &call, place->inode, e);
 		if (!kind)
 			kind = tree_path(c->tree, place->inode, place->name, out, e);
-	} while (!kind && c->pending && tree_owes_path(c->tree, place->inode));
+	} while (!kind && c->writeback && tree_path_is_unsynced(c->tree, place->inode));
 	return kind;
 }
 

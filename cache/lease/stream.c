@@ -43,7 +43,7 @@ static enum err on_ready(struct lease *l, const struct watch_event *event, struc
 	atomic_store(&l->state, LEASE_LIVE);
 	note_recovery(l);
 	if (l->is_bare)
-		trust_began(c->trust, &l->first);
+		validity_began(c->validity, &l->first);
 	return ERR_OK;
 }
 
@@ -89,14 +89,14 @@ static void on_lost(struct lease *l, const char *path)
 	struct cache *c = l->cache;
 
 	if (*path) {
-		tree_hear_unwatched(c->tree, path);
+		tree_apply_unwatched(c->tree, path);
 		note_unwatched(l);
 	}
 	if (!lease_is_live(l))
 		return;
 	log_debug(LOG_LEASE, "the change stream lost changes below /%s", path);
 	if (!*path)
-		cache_doubt_all(c);
+		cache_invalidate_all(c);
 	cache_tell_changed(c, WATCH_LOST, path, true);
 }
 
@@ -104,16 +104,16 @@ static enum err hear(void *context, const struct watch_event *event, struct erro
 {
 	struct lease *l = context;
 
-	lease_heard(l);
+	lease_received(l);
 	switch (event->kind) {
 	case WATCH_READY: return on_ready(l, event, e);
 	case WATCH_LOST: on_lost(l, event->path); return ERR_OK;
-	case WATCH_FOUND: tree_hear_watched(l->cache->tree, event->path); return ERR_OK;
+	case WATCH_FOUND: tree_apply_watched(l->cache->tree, event->path); return ERR_OK;
 	case WATCH_ITEM: on_item(l, event->item); return ERR_OK;
 	default:
 		if (event->has_attr)
 			cache_note_clock(l->cache, &event->attr.ctime);
-		tree_hear(l->cache->tree, event);
+		tree_apply_event(l->cache->tree, event);
 		/* The count grows when the tree has heard of the change. */
 		stats_add(&l->cache->stats, STATS_EVENTS, 1);
 		return ERR_OK;
@@ -170,8 +170,8 @@ static bool is_to_be_said_locked(const struct lease *l, bool was_live)
 {
 	enum err kind = l->failure.kind;
 
-	if (cache_is_unheard(kind) || cache_is_of_the_call(kind))
-		return l->pause_ms > 2 * PAUSE_FIRST_MS && !tree_is_unheard(l->cache->tree);
+	if (cache_is_offline(kind) || cache_is_of_the_call(kind))
+		return l->pause_ms > 2 * PAUSE_FIRST_MS && !tree_is_offline(l->cache->tree);
 	return kind && (!was_live || l->pause_ms > PAUSE_FIRST_MS);
 }
 
@@ -209,7 +209,7 @@ static void stream_ended(struct lease *l, enum err kind, const struct error *why
 	if (was_live && is_lost)
 		stats_add(&l->cache->stats, STATS_STREAMS_LOST, 1);
 	if (was_live)
-		cache_doubt_all(l->cache);
+		cache_invalidate_all(l->cache);
 }
 
 /* Who only listens asks for nothing but the root itself. */

@@ -27,7 +27,7 @@
 #define UNHEARD_MS        5000
 #define PATIENCE_LEAST_MS 3000
 
-struct trust {
+struct validity {
 	struct cache *cache;
 	int64_t least_ms;     /* how long trust lasts at least */
 	pthread_mutex_t lock; /* guards what follows */
@@ -38,21 +38,21 @@ struct trust {
 	struct timespec from;           /* the sandbox's clock: nothing held was asked earlier */
 	int64_t begun_ms;               /* when trust was last established, monotonic */
 	int64_t cost_ms;                /* of the costliest listing since */
-	int64_t patience_ms; /* with the next audit, where the last one was in vain; 0: it was not */
-	bool must_ask;       /* what is known must not be shown before somebody answered */
+	int64_t audit_limit_ms; /* with the next audit, where the last one was in vain; 0: it was not */
+	bool must_ask;          /* what is known must not be shown before somebody answered */
 	uint64_t must_ask_since; /* what was asked after this serial number of the tree */
 };
 
 /* ---- Life ---- */
 
-enum err trust_new(struct trust **out, struct cache *c, struct error *e)
+enum err validity_new(struct validity **out, struct cache *c, struct error *e)
 {
 	const struct cache_options *o = &c->options;
 
 	*out = NULL;
 	if (o->attr_ms <= 0 || o->entry_ms <= 0)
 		return ERR_OK;
-	struct trust *t = calloc(1, sizeof *t);
+	struct validity *t = calloc(1, sizeof *t);
 
 	if (!t)
 		return error_set(e, ERR_NO_MEMORY, "cache");
@@ -67,7 +67,7 @@ enum err trust_new(struct trust **out, struct cache *c, struct error *e)
 	return ERR_OK;
 }
 
-void trust_free(struct trust *t)
+void validity_free(struct validity *t)
 {
 	if (!t)
 		return;
@@ -78,7 +78,7 @@ void trust_free(struct trust *t)
 
 /* ---- How long it lasts ---- */
 
-static int64_t lasts_ms(const struct trust *t, int64_t cost_ms)
+static int64_t lasts_ms(const struct validity *t, int64_t cost_ms)
 {
 	int64_t worth_ms =
 		cost_ms * 10 < LISTING_BELIEVED_MAX_MS ? cost_ms * 10 : LISTING_BELIEVED_MAX_MS;
@@ -86,15 +86,15 @@ static int64_t lasts_ms(const struct trust *t, int64_t cost_ms)
 	return worth_ms > t->least_ms ? worth_ms : t->least_ms;
 }
 
-void trust_note_cost(struct trust *t, int64_t cost_ms)
+void validity_note_cost(struct validity *t, int64_t cost_ms)
 {
 	if (!t)
 		return;
 	pthread_mutex_lock(&t->lock);
-	if (!t->patience_ms && cost_ms > t->cost_ms &&
+	if (!t->audit_limit_ms && cost_ms > t->cost_ms &&
 		lasts_ms(t, cost_ms) > lasts_ms(t, t->cost_ms)) {
 		t->cost_ms = cost_ms;
-		tree_trust_longer(t->cache->tree, t->begun_ms + lasts_ms(t, cost_ms));
+		tree_validate_longer(t->cache->tree, t->begun_ms + lasts_ms(t, cost_ms));
 	}
 	pthread_mutex_unlock(&t->lock);
 }
@@ -112,7 +112,7 @@ static void nobody_waits(void *context, const struct inode *dir, const struct li
 	(void)context, (void)dir, (void)o;
 }
 
-static enum err plan_audit(struct trust *t, struct timespec from, struct listing_plan *plan)
+static enum err plan_audit(struct validity *t, struct timespec from, struct listing_plan *plan)
 {
 	*plan = (struct listing_plan){
 		.depth = 1, .entries_max = CHANGES_MAX, .changed_since_ns = since_ns(from)
@@ -123,7 +123,7 @@ static enum err plan_audit(struct trust *t, struct timespec from, struct listing
 	return plan->starts ? ERR_OK : ERR_NO_MEMORY;
 }
 
-static int64_t trusted_until_locked(const struct trust *t)
+static int64_t validated_until_locked(const struct validity *t)
 {
 	if (lease_is_live(t->cache->lease))
 		return TREE_HELD;
@@ -131,40 +131,40 @@ static int64_t trusted_until_locked(const struct trust *t)
 }
 
 /* An answer to what was asked before a command ended says nothing of what that did. */
-static void is_heard_locked(struct trust *t, const struct tree_listing *heard)
+static void is_received_locked(struct validity *t, const struct tree_listing *heard)
 {
-	if (t->patience_ms)
+	if (t->audit_limit_ms)
 		log_warn(LOG_CACHE, "the sandbox can be reached again");
-	t->patience_ms = 0;
-	if (tree_trust(t->cache->tree, trusted_until_locked(t), heard))
+	t->audit_limit_ms = 0;
+	if (tree_validate(t->cache->tree, validated_until_locked(t), heard))
 		t->must_ask &= heard->seen <= t->must_ask_since;
 }
 
-void trust_began(struct trust *t, const struct tree_listing *first)
+void validity_began(struct validity *t, const struct tree_listing *first)
 {
 	pthread_mutex_lock(&t->lock);
 	t->from = first->now;
 	t->begun_ms = monotonic_ms();
 	t->cost_ms = 0;
-	is_heard_locked(t, first);
+	is_received_locked(t, first);
 	pthread_mutex_unlock(&t->lock);
 }
 
 /* Trust counts from when it was asked. */
-static void establish(struct trust *t, const struct listing *l)
+static void establish(struct validity *t, const struct listing *l)
 {
 	pthread_mutex_lock(&t->lock);
 	t->from = l->learned.audits_from;
 	t->begun_ms = l->asked_ms;
 	t->cost_ms = monotonic_ms() - l->asked_ms;
-	is_heard_locked(t, &l->learned);
+	is_received_locked(t, &l->learned);
 	pthread_mutex_unlock(&t->lock);
 	stats_add(&t->cache->stats, STATS_AUDITS, 1);
 }
 
 /* Takes the plan. An answer that breaks off says nothing of the rest. */
 static enum err run_audit(
-	struct trust *t, const struct call *call, struct listing_plan *plan, struct error *e)
+	struct validity *t, const struct call *call, struct listing_plan *plan, struct error *e)
 {
 	struct listing l;
 	enum err kind = listing_init(&l, t->cache, plan, nobody_waits, NULL, e);
@@ -181,14 +181,14 @@ static enum err run_audit(
 	return kind;
 }
 
-static void start_anew(struct trust *t)
+static void start_anew(struct validity *t)
 {
 	struct cache *c = t->cache;
 
 	tree_forget(c->tree);
 	const struct tree_listing now = { .seen = tree_seen(c->tree), .now = cache_clock(c) };
 
-	trust_began(t, &now);
+	validity_began(t, &now);
 }
 
 /* Whether another question would be over in time. */
@@ -198,7 +198,7 @@ static bool has_time(const struct call *call)
 }
 
 static enum err audit(
-	struct trust *t, struct timespec from, const struct call *call, struct error *e)
+	struct validity *t, struct timespec from, const struct call *call, struct error *e)
 {
 	struct listing_plan plan;
 	struct error why = { 0 };
@@ -210,7 +210,7 @@ static enum err audit(
 	/* A stream that breaks in the middle of it does not begin again at once: now it is a call of its own. */
 	if (kind == ERR_UNREACHABLE && has_time(call) && !plan_audit(t, from, &plan))
 		kind = run_audit(t, call, &plan, &why);
-	if (kind && !cache_is_of_the_call(kind) && !cache_is_unheard(kind)) {
+	if (kind && !cache_is_of_the_call(kind) && !cache_is_offline(kind)) {
 		log_debug(LOG_LEASE, "what is known is learned anew: %s", why.text);
 		start_anew(t);
 		kind = ERR_OK;
@@ -219,7 +219,7 @@ static enum err audit(
 	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
-void trust_doubted(struct trust *t)
+void validity_lost(struct validity *t)
 {
 	if (t && tree_is_bare(t->cache->tree))
 		start_anew(t);
@@ -229,7 +229,7 @@ void trust_doubted(struct trust *t)
  * The failure of an audit is the answer of all callers that waited for it: one after the other they
  * would only wait as long again.
  */
-static enum err take_turn_locked(struct trust *t, const struct call *call, struct error *e)
+static enum err take_turn_locked(struct validity *t, const struct call *call, struct error *e)
 {
 	const bool has_waited = t->is_auditing;
 	enum err kind = ERR_OK;
@@ -242,13 +242,13 @@ static enum err take_turn_locked(struct trust *t, const struct call *call, struc
 }
 
 /* That one caller was interrupted, or waited for less than others do, is no answer for another. */
-static void end_audit(struct trust *t, const struct error *failure)
+static void end_audit(struct validity *t, const struct error *failure)
 {
 	pthread_mutex_lock(&t->lock);
 	t->is_auditing = false;
 	t->auditor = NULL;
 	t->failure = *failure;
-	if (failure->kind == ERR_INTERRUPTED || (cache_is_unheard(failure->kind) && !t->must_ask))
+	if (failure->kind == ERR_INTERRUPTED || (cache_is_offline(failure->kind) && !t->must_ask))
 		t->failure.kind = ERR_OK;
 	pthread_cond_broadcast(&t->changed);
 	pthread_mutex_unlock(&t->lock);
@@ -256,45 +256,45 @@ static void end_audit(struct trust *t, const struct error *failure)
 
 /* ---- While nobody answers ---- */
 
-static int64_t full_limit_ms(const struct trust *t)
+static int64_t full_limit_ms(const struct validity *t)
 {
 	return call_progress_ms(&(struct call){ .progress_ms = cache_progress_ms(t->cache) });
 }
 
 /* Who waits for less than others says nothing for them. */
-static bool may_go_on_locked(const struct trust *t, const struct call *call)
+static bool may_go_on_locked(const struct validity *t, const struct call *call)
 {
 	int64_t limit_ms = call_progress_ms(call);
-	int64_t wanted_ms = t->patience_ms ? t->patience_ms : full_limit_ms(t);
+	int64_t wanted_ms = t->audit_limit_ms ? t->audit_limit_ms : full_limit_ms(t);
 
 	return !t->must_ask && (limit_ms < 0 || (wanted_ms >= 0 && limit_ms >= wanted_ms));
 }
 
 /* Who reads what is known needs nobody. To ask took `cost_ms`, in vain. */
-static void go_on_locked(struct trust *t, int64_t cost_ms, const struct error *why)
+static void go_on_locked(struct validity *t, int64_t cost_ms, const struct error *why)
 {
 	int64_t lasts = lasts_ms(t, cost_ms), full_ms = full_limit_ms(t);
 
-	if (!t->patience_ms)
+	if (!t->audit_limit_ms)
 		log_warn(LOG_CACHE, "what is known is shown until the sandbox can be asked: %s",
 			why->text);
-	if (!t->patience_ms)
-		t->patience_ms = PATIENCE_LEAST_MS;
-	else if (cost_ms >= t->patience_ms / 2)
-		t->patience_ms *= 2;
-	if (full_ms >= 0 && t->patience_ms > full_ms)
-		t->patience_ms = full_ms;
+	if (!t->audit_limit_ms)
+		t->audit_limit_ms = PATIENCE_LEAST_MS;
+	else if (cost_ms >= t->audit_limit_ms / 2)
+		t->audit_limit_ms *= 2;
+	if (full_ms >= 0 && t->audit_limit_ms > full_ms)
+		t->audit_limit_ms = full_ms;
 	if (lasts > UNHEARD_MS)
 		lasts = cost_ms > UNHEARD_MS ? cost_ms : UNHEARD_MS;
-	tree_trust_unheard(t->cache->tree, monotonic_ms() + lasts);
+	tree_validate_offline(t->cache->tree, monotonic_ms() + lasts);
 }
 
 /* Whether that was all that was wrong, and is mended. */
-static bool go_on_unheard(
-	struct trust *t, const struct call *call, int64_t cost_ms, const struct error *why)
+static bool go_on_offline(
+	struct validity *t, const struct call *call, int64_t cost_ms, const struct error *why)
 {
 	pthread_mutex_lock(&t->lock);
-	bool may = cache_is_unheard(why->kind) && may_go_on_locked(t, call);
+	bool may = cache_is_offline(why->kind) && may_go_on_locked(t, call);
 
 	if (may)
 		go_on_locked(t, cost_ms, why);
@@ -302,7 +302,7 @@ static bool go_on_unheard(
 	return may;
 }
 
-void trust_must_ask(struct trust *t)
+void validity_must_ask(struct validity *t)
 {
 	if (!t)
 		return;
@@ -316,22 +316,22 @@ void trust_must_ask(struct trust *t)
  * Answers about what is under change here are not believed: the sandbox must have it all. Where it is known not to be
  * reached, whoever sends that is the one who finds out that it can be.
  */
-static enum err settle_and_audit(struct trust *t, struct timespec from, int64_t patience_ms,
+static enum err drain_and_audit(struct validity *t, struct timespec from, int64_t audit_limit_ms,
 	const struct call *call, struct progress *progress, struct error *e)
 {
 	int64_t limit_ms = call_progress_ms(call);
 	struct call brief = call ? *call : (struct call){ 0 };
-	enum err kind = patience_ms ? t->cache->upcalls.trouble(t->cache, e) : ERR_OK;
+	enum err kind = audit_limit_ms ? t->cache->upcalls.trouble(t->cache, e) : ERR_OK;
 
-	if (patience_ms && (limit_ms < 0 || limit_ms > patience_ms))
-		brief.progress_ms = patience_ms;
+	if (audit_limit_ms && (limit_ms < 0 || limit_ms > audit_limit_ms))
+		brief.progress_ms = audit_limit_ms;
 	brief.progress = progress;
-	if (!cache_is_unheard(kind))
+	if (!cache_is_offline(kind))
 		kind = t->cache->upcalls.drain_to_audit(t->cache, &brief, e);
 	return kind ? kind : audit(t, from, &brief, e);
 }
 
-enum err trust_restore(struct trust *t, const struct call *call, struct error *e)
+enum err validity_restore(struct validity *t, const struct call *call, struct error *e)
 {
 	struct progress progress = { .since_ms = call_since_ms(call),
 		.also = call ? call->progress : NULL };
@@ -341,9 +341,9 @@ enum err trust_restore(struct trust *t, const struct call *call, struct error *e
 		return ERR_OK;
 	pthread_mutex_lock(&t->lock);
 	enum err kind = take_turn_locked(t, call, e);
-	bool is_mine = !kind && !tree_is_trusted(t->cache->tree, monotonic_ms());
+	bool is_mine = !kind && !tree_is_valid(t->cache->tree, monotonic_ms());
 	struct timespec from = t->from;
-	int64_t patience_ms = t->patience_ms;
+	int64_t audit_limit_ms = t->audit_limit_ms;
 
 	t->is_auditing |= is_mine;
 	if (is_mine)
@@ -354,8 +354,8 @@ enum err trust_restore(struct trust *t, const struct call *call, struct error *e
 		return kind;
 	int64_t begun_ms = monotonic_ms();
 
-	if (settle_and_audit(t, from, patience_ms, call, &progress, &why) &&
-		go_on_unheard(t, call, monotonic_ms() - begun_ms, &why))
+	if (drain_and_audit(t, from, audit_limit_ms, call, &progress, &why) &&
+		go_on_offline(t, call, monotonic_ms() - begun_ms, &why))
 		why = (struct error){ 0 };
 	end_audit(t, &why);
 	return why.kind ? error_set(e, why.kind, "%s", why.text) : ERR_OK;

@@ -18,27 +18,27 @@
 
 struct cache; /* cache/session/session.h */
 
-struct trust;
+struct validity;
 
 /* *out is NULL where answers are not to be believed at all. Everything asked from now on is held. */
-enum err trust_new(struct trust **out, struct cache *c, struct error *e);
-void trust_free(struct trust *t);
+enum err validity_new(struct validity **out, struct cache *c, struct error *e);
+void validity_free(struct validity *t);
 
 /*
  * The tree is trusted when this returns ERR_OK, unless its time was over at once, or what changed could not be told: then
  * nothing is known any more. An error is the call's. That nobody answered is one only for who waits less than others do, and
  * where the sandbox must be asked: else the tree is trusted for a while.
  */
-enum err trust_restore(struct trust *t, const struct call *call, struct error *e);
+enum err validity_restore(struct validity *t, const struct call *call, struct error *e);
 
 /* Nothing known may be shown before the sandbox was asked, also where nobody answers. */
-void trust_must_ask(struct trust *t);
+void validity_must_ask(struct validity *t);
 
 /* The tree was doubted. Where nothing was known there is nothing to audit. */
-void trust_doubted(struct trust *t);
+void validity_lost(struct validity *t);
 
 /* All that is held was, or is being, told by `first`, or asked later: there is nothing to audit. */
-void trust_began(struct trust *t, const struct tree_listing *first);
+void validity_began(struct validity *t, const struct tree_listing *first);
 
 /* A listing took so long: an audit costs as much. */
-void trust_note_cost(struct trust *t, int64_t cost_ms);
+void validity_note_cost(struct validity *t, int64_t cost_ms);

@@ -264,7 +264,7 @@ void walk_goes_on(struct walk *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-void walk_foresee(struct walk *w)
+void walk_announce(struct walk *w)
 {
 	if (!w)
 		return;

@@ -53,7 +53,7 @@ void walk_settle(struct walk *w, const struct call *call, int64_t limit_ms);
 void walk_goes_on(struct walk *w);
 
 /* Somebody is about to go through all that is known: his first listing is not the first step of his walk. */
-void walk_foresee(struct walk *w);
+void walk_announce(struct walk *w);
 
 /*
  * Whether an entry of `dir` that is not known, or not believed, is to be got by listing the directory; else it is to be

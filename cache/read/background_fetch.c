@@ -21,7 +21,7 @@
 /* Of one call: all of such a file. */
 #define ITEMS_MAX 256
 
-struct fill {
+struct background_fetch {
 	struct cache *cache;
 	struct cancel cancel;
 	pthread_mutex_t lock; /* guards what follows */
@@ -36,7 +36,7 @@ struct fill {
 
 /* One call, and the item that is arriving. */
 struct filling {
-	struct fill *fill;
+	struct background_fetch *fill;
 	struct asked asked;
 	struct fetch_item items[ITEMS_MAX];
 	size_t count, len;
@@ -45,12 +45,12 @@ struct filling {
 
 /* ---- What arrives ---- */
 
-static int64_t now_ms(const struct fill *f)
+static int64_t now_ms(const struct background_fetch *f)
 {
 	return clocks_awake_ms(f->cache->options.clocks);
 }
 
-static bool is_wanted(struct fill *f)
+static bool is_urgent(struct background_fetch *f)
 {
 	pthread_mutex_lock(&f->lock);
 	bool is = now_ms(f) - f->read_ms <= READS_GAP_MS;
@@ -62,13 +62,13 @@ static bool is_wanted(struct fill *f)
 static enum err keep_item(struct filling *g, const struct fetch_piece *piece, struct error *e)
 {
 	const struct fetch_item *item = &g->items[piece->item];
-	struct fill *f = g->fill;
+	struct background_fetch *f = g->fill;
 
 	if (piece->err || !tree_still(f->cache->tree, f->inode, g->asked.seen, &piece->attr))
 		return error_set(e, ERR_INTERRUPTED, "changed while it was read");
-	reading_keep(f->cache, item->path, &g->asked, &piece->attr, item->offset, g->bytes, g->len);
+	fetch_keep(f->cache, item->path, &g->asked, &piece->attr, item->offset, g->bytes, g->len);
 	g->len = 0;
-	return is_wanted(f) ? ERR_OK : error_set(e, ERR_INTERRUPTED, "nobody reads on");
+	return is_urgent(f) ? ERR_OK : error_set(e, ERR_INTERRUPTED, "nobody reads on");
 }
 
 static enum err take_piece(void *context, const struct fetch_piece *piece, struct error *e)
@@ -97,7 +97,7 @@ static void plan(struct filling *g, const char *path, const struct attr *version
 	g->count = g->len = 0;
 	for (uint64_t at = 0; at < version->size && g->count < ITEMS_MAX && room >= VERB_DATA_MAX;
 		at += VERB_DATA_MAX) {
-		if (stored_has_at(c->stored, version, at))
+		if (block_store_has_at(c->block_store, version, at))
 			continue;
 		g->items[g->count++] = (struct fetch_item){ .kind = FETCH_BYTES,
 			.path = path,
@@ -121,13 +121,13 @@ static enum err ask(
 	if (!tree_version(c->tree, g->fill->inode, monotonic_ms(), &version))
 		return ERR_OK;
 	plan(g, path, &version);
-	return g->count ? metered_fetch(&c->metered, &call, g->items, g->count, take_piece, g, e)
+	return g->count ? counted_fetch(&c->counted, &call, g->items, g->count, take_piece, g, e)
 			: ERR_OK;
 }
 
 static void *run(void *context)
 {
-	struct fill *f = context;
+	struct background_fetch *f = context;
 	AUTO_FREE struct filling *g = malloc(sizeof *g);
 	struct error e = { 0 };
 
@@ -145,14 +145,14 @@ static void *run(void *context)
 
 /* ---- When it is worth while ---- */
 
-static void join(struct fill *f)
+static void join(struct background_fetch *f)
 {
 	if (f->has_thread)
 		pthread_join(f->thread, NULL);
 	f->has_thread = false;
 }
 
-static void start_locked(struct fill *f)
+static void start_locked(struct background_fetch *f)
 {
 	join(f);
 	tree_pin(f->cache->tree, f->inode);
@@ -162,15 +162,15 @@ static void start_locked(struct fill *f)
 	f->reads = 0;
 }
 
-static bool is_worth(struct fill *f, struct inode *i)
+static bool is_worth(struct background_fetch *f, struct inode *i)
 {
 	struct attr version;
 
-	return f->cache->stored && tree_version(f->cache->tree, i, monotonic_ms(), &version) &&
+	return f->cache->block_store && tree_version(f->cache->tree, i, monotonic_ms(), &version) &&
 		version.size <= FILE_MAX;
 }
 
-static void note_locked(struct fill *f, struct inode *i, bool asked)
+static void note_locked(struct background_fetch *f, struct inode *i, bool asked)
 {
 	bool goes_on = f->inode == i && now_ms(f) - f->read_ms <= READS_GAP_MS;
 
@@ -184,7 +184,7 @@ static void note_locked(struct fill *f, struct inode *i, bool asked)
 		start_locked(f);
 }
 
-void fill_note(struct fill *f, struct inode *i, bool asked)
+void background_fetch_note(struct background_fetch *f, struct inode *i, bool asked)
 {
 	if (!f)
 		return;
@@ -195,9 +195,9 @@ void fill_note(struct fill *f, struct inode *i, bool asked)
 
 /* ---- Life ---- */
 
-enum err fill_new(struct fill **out, struct cache *c, struct error *e)
+enum err background_fetch_new(struct background_fetch **out, struct cache *c, struct error *e)
 {
-	AUTO_FREE struct fill *f = calloc(1, sizeof *f);
+	AUTO_FREE struct background_fetch *f = calloc(1, sizeof *f);
 	enum err kind = f ? cancel_init(&f->cancel, e) : error_set(e, ERR_NO_MEMORY, "cache");
 
 	if (kind)
@@ -208,7 +208,7 @@ enum err fill_new(struct fill **out, struct cache *c, struct error *e)
 	return ERR_OK;
 }
 
-void fill_free(struct fill *f)
+void background_fetch_free(struct background_fetch *f)
 {
 	if (!f)
 		return;

@@ -14,11 +14,11 @@
 
 struct cache; /* cache/session/session.h */
 
-struct fill;
+struct background_fetch;
 
-enum err fill_new(struct fill **out, struct cache *c, struct error *e);
+enum err background_fetch_new(struct background_fetch **out, struct cache *c, struct error *e);
 /* No read may be under way. A call is cancelled and waited for. */
-void fill_free(struct fill *f);
+void background_fetch_free(struct background_fetch *f);
 
 /* `i` was read somewhere; `asked`: and the sandbox was asked for it alone. */
-void fill_note(struct fill *f, struct inode *i, bool asked);
+void background_fetch_note(struct background_fetch *f, struct inode *i, bool asked);

@@ -26,7 +26,7 @@ struct gap {
 	const struct progress *progress; /* of whoever fetches them; NULL: not known */
 };
 
-struct recall {
+struct block_read {
 	struct cache *cache;
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t changed;
@@ -46,9 +46,9 @@ struct wish {
 	size_t len, got;
 };
 
-enum err recall_new(struct recall **out, struct cache *c, struct error *e)
+enum err block_read_new(struct block_read **out, struct cache *c, struct error *e)
 {
-	struct recall *r = calloc(1, sizeof *r);
+	struct block_read *r = calloc(1, sizeof *r);
 
 	if (!r)
 		return error_set(e, ERR_NO_MEMORY, "cache");
@@ -59,7 +59,7 @@ enum err recall_new(struct recall **out, struct cache *c, struct error *e)
 	return ERR_OK;
 }
 
-void recall_free(struct recall *r)
+void block_read_free(struct block_read *r)
 {
 	if (!r)
 		return;
@@ -68,9 +68,10 @@ void recall_free(struct recall *r)
 	free(r);
 }
 
-static bool read_stored(struct recall *r, struct wish *w)
+static bool read_stored(struct block_read *r, struct wish *w)
 {
-	return stored_read(r->cache->stored, &w->version, w->offset, w->out, w->len, &w->got);
+	return block_store_read(
+		r->cache->block_store, &w->version, w->offset, w->out, w->len, &w->got);
 }
 
 /* ---- A block that went ---- */
@@ -81,13 +82,14 @@ static uint64_t next_block(uint64_t offset)
 }
 
 /* What follows is stored, or this is the end of the file. */
-static bool is_gap(struct recall *r, const struct wish *w)
+static bool is_gap(struct block_read *r, const struct wish *w)
 {
-	return stored_has_at(r->cache->stored, &w->version, next_block(w->offset + w->len));
+	return block_store_has_at(
+		r->cache->block_store, &w->version, next_block(w->offset + w->len));
 }
 
 /* Until nobody fetches any of these blocks; *waited: somebody did. */
-static enum err await_locked(struct recall *r, const struct wish *w, const struct gap *wanted,
+static enum err await_locked(struct block_read *r, const struct wish *w, const struct gap *wanted,
 	bool *waited, struct error *e)
 {
 	struct gap *one = LIST_FIRST(&r->gaps);
@@ -109,7 +111,7 @@ static enum err await_locked(struct recall *r, const struct wish *w, const struc
 
 /* All of the blocks it is in, which are stored then. */
 static enum err fetch_blocks(
-	struct recall *r, struct wish *w, const struct gap *gap, struct error *e)
+	struct block_read *r, struct wish *w, const struct gap *gap, struct error *e)
 {
 	size_t skip = (size_t)(w->offset - gap->start), len = (size_t)(gap->end - gap->start);
 	AUTO_FREE unsigned char *bytes = malloc(len);
@@ -118,7 +120,7 @@ static enum err fetch_blocks(
 		.out = bytes,
 		.room = len
 	};
-	enum err kind = bytes ? reading_do(r->cache, w->call, w->inode, &reading, e)
+	enum err kind = bytes ? fetch_do(r->cache, w->call, w->inode, &reading, e)
 			      : error_set(e, ERR_NO_MEMORY, "a read");
 
 	w->got = 0;
@@ -129,7 +131,7 @@ static enum err fetch_blocks(
 	return ERR_OK;
 }
 
-static enum err fill_gap(struct recall *r, struct wish *w, struct error *e)
+static enum err fill_gap(struct block_read *r, struct wish *w, struct error *e)
 {
 	struct gap gap = { .inode = w->inode,
 		.start = w->offset / BLOCK_SIZE * BLOCK_SIZE,
@@ -157,7 +159,7 @@ static enum err fill_gap(struct recall *r, struct wish *w, struct error *e)
 /* ---- A file that may be here by another name ---- */
 
 /* Whether nobody asked for the hashes of this version lately; from now on somebody did. */
-static bool is_new_locked(struct recall *r, const struct attr *version)
+static bool is_new_locked(struct block_read *r, const struct attr *version)
 {
 	const uint64_t facts[] = { version->ino, version->size, (uint64_t)version->ctime.tv_sec,
 		(uint64_t)version->ctime.tv_nsec };
@@ -171,7 +173,7 @@ static bool is_new_locked(struct recall *r, const struct attr *version)
 	return true;
 }
 
-static bool adopt(struct recall *r, const struct wish *w)
+static bool adopt(struct block_read *r, const struct wish *w)
 {
 	if (w->version.size <= HASHED_MIN)
 		return false;
@@ -184,7 +186,7 @@ static bool adopt(struct recall *r, const struct wish *w)
 
 /* ---- Reading ---- */
 
-static enum err recall(struct recall *r, struct wish *w, bool *served, struct error *e)
+static enum err recall(struct block_read *r, struct wish *w, bool *served, struct error *e)
 {
 	*served = true;
 	if (read_stored(r, w))
@@ -195,14 +197,14 @@ static enum err recall(struct recall *r, struct wish *w, bool *served, struct er
 	return ERR_OK;
 }
 
-enum err recall_read(struct recall *r, const struct call *call, struct inode *i, uint64_t offset,
-	void *out, size_t len, size_t *got, bool *served, struct error *e)
+enum err block_read_read(struct block_read *r, const struct call *call, struct inode *i,
+	uint64_t offset, void *out, size_t len, size_t *got, bool *served, struct error *e)
 {
 	struct wish w = { .call = call, .inode = i, .offset = offset, .out = out, .len = len };
 
 	*served = false;
 	*got = 0;
-	if (!r || !reading_version(r->cache, call, i, offset, &w.version))
+	if (!r || !fetch_version(r->cache, call, i, offset, &w.version))
 		return ERR_OK;
 	enum err kind = recall(r, &w, served, e);
 

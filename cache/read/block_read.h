@@ -15,12 +15,12 @@
 
 struct cache; /* cache/session/session.h */
 
-struct recall;
+struct block_read;
 
-enum err recall_new(struct recall **out, struct cache *c, struct error *e);
+enum err block_read_new(struct block_read **out, struct cache *c, struct error *e);
 /* No read may be under way. */
-void recall_free(struct recall *r);
+void block_read_free(struct block_read *r);
 
 /* *served: the read is done, or failed with what is returned. *got < len: the end of the file. */
-enum err recall_read(struct recall *r, const struct call *call, struct inode *i, uint64_t offset,
-	void *out, size_t len, size_t *got, bool *served, struct error *e);
+enum err block_read_read(struct block_read *r, const struct call *call, struct inode *i,
+	uint64_t offset, void *out, size_t len, size_t *got, bool *served, struct error *e);

@@ -45,12 +45,12 @@ static enum err ask_fetch(
 	r->got = 0;
 	r->asked = asked_now(c);
 	a->err = ERR_OK;
-	enum err kind = metered_fetch(&c->metered, a->call, &r->item, 1, take_piece, a, e);
+	enum err kind = counted_fetch(&c->counted, a->call, &r->item, 1, take_piece, a, e);
 
 	if (!kind && a->err)
 		kind = error_set(e, a->err, "%s: %s", path, error_words(a->err));
 	if (!kind && r->item.kind == FETCH_BYTES && !r->is_made_now)
-		reading_keep(c, path, &r->asked, &r->attr, r->item.offset, r->out, r->got);
+		fetch_keep(c, path, &r->asked, &r->attr, r->item.offset, r->out, r->got);
 	return kind;
 }
 
@@ -59,7 +59,7 @@ struct asked asked_now(struct cache *c)
 	return (struct asked){ .seen = tree_seen(c->tree), .clock = cache_clock(c) };
 }
 
-void reading_learn(
+void fetch_learn(
 	struct cache *c, struct inode *i, const struct asked *asked, const struct attr *attr)
 {
 	struct tree_news news = {
@@ -72,7 +72,7 @@ void reading_learn(
 		cache_tell_inode(c, i, true);
 }
 
-enum err reading_do(struct cache *c, const struct call *call, struct inode *i, struct reading *r,
+enum err fetch_do(struct cache *c, const struct call *call, struct inode *i, struct reading *r,
 	struct error *e)
 {
 	struct asking a = { .call = call, .reading = r };
@@ -84,34 +84,34 @@ enum err reading_do(struct cache *c, const struct call *call, struct inode *i, s
 	enum err kind = cache_with_path(c, i, NULL, ask_fetch, &a, e);
 
 	if (!kind)
-		reading_learn(c, i, &r->asked, &r->attr);
+		fetch_learn(c, i, &r->asked, &r->attr);
 	return kind;
 }
 
 /* ---- What is kept ---- */
 
-void reading_keep(struct cache *c, const char *path, const struct asked *asked,
+void fetch_keep(struct cache *c, const char *path, const struct asked *asked,
 	const struct attr *attr, uint64_t offset, const void *bytes, size_t len)
 {
 	if (!tree_settled_at(attr, asked->clock))
 		return;
-	stored_keep(c->stored, attr, offset, bytes, len);
+	block_store_keep(c->block_store, attr, offset, bytes, len);
 	if (!offset)
-		stored_note_name(c->stored, path_name(path), attr->size);
+		block_store_note_name(c->block_store, path_name(path), attr->size);
 }
 
-bool reading_version(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
+bool fetch_version(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
 	struct attr *out)
 {
 	struct attr shown;
 	int64_t valid_ms, now_ms = monotonic_ms();
 
-	if (!c->stored)
+	if (!c->block_store)
 		return false;
 	if (tree_version(c->tree, i, now_ms, out))
 		return true;
 	/* What is asked now is right for this read, also where it is believed no longer than that. */
-	return stored_has_at(c->stored, out, offset) &&
+	return block_store_has_at(c->block_store, out, offset) &&
 		!c->upcalls.attr(c, call, i, &shown, &valid_ms, NULL) &&
 		tree_version(c->tree, i, now_ms - 1, out);
 }

@@ -30,20 +30,20 @@ struct reading {
 	bool is_made_now; /* the contents are made by each read: nothing of them is kept */
 };
 
-enum err reading_do(struct cache *c, const struct call *call, struct inode *i, struct reading *r,
+enum err fetch_do(struct cache *c, const struct call *call, struct inode *i, struct reading *r,
 	struct error *e);
 
 /* Brings what was asked then into the tree; if the contents changed behind our back the kernel is told. */
-void reading_learn(
+void fetch_learn(
 	struct cache *c, struct inode *i, const struct asked *asked, const struct attr *attr);
 
 /* Bytes that were asked then, and are of this version, from a file of that path: kept if it is settled. */
-void reading_keep(struct cache *c, const char *path, const struct asked *asked,
+void fetch_keep(struct cache *c, const char *path, const struct asked *asked,
 	const struct attr *attr, uint64_t offset, const void *bytes, size_t len);
 
 /*
  * The version of which contents may be had from what is stored. Where some are stored of the one that was known last, the
  * sandbox is asked whether it still is that one. false: not known.
  */
-bool reading_version(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
+bool fetch_version(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
 	struct attr *out);

@@ -28,7 +28,7 @@ struct hashing {
 
 bool hashes_may_help(struct cache *c, const char *path, uint64_t size)
 {
-	return stored_may_have(c->stored, path_name(path), size);
+	return block_store_may_have(c->block_store, path_name(path), size);
 }
 
 static enum err add_names(struct hashing *h, const struct fetch_piece *piece, struct error *e)
@@ -52,7 +52,7 @@ static enum err take_piece(void *context, const struct fetch_piece *piece, struc
 	if (piece->kind == FETCH_DATA)
 		return add_names(h, piece, e);
 	if (!piece->err && tree_settled_at(&piece->attr, h->asked.clock)) {
-		stored_adopt(h->cache->stored, &piece->attr, 0, h->names, h->names_count);
+		block_store_adopt(h->cache->block_store, &piece->attr, 0, h->names, h->names_count);
 		h->sink(h->context, piece->item, &piece->attr);
 	}
 	h->names_count = 0;
@@ -78,7 +78,7 @@ enum err hashes_adopt(struct cache *c, const struct call *call, struct fetch_ite
 		items[n].length = NAMES_MAX * BLOCK_SIZE;
 		items[n].block_size = BLOCK_SIZE;
 	}
-	return metered_fetch(&c->metered, call, items, count, take_piece, h, e);
+	return counted_fetch(&c->counted, call, items, count, take_piece, h, e);
 }
 
 /* ---- One file ---- */

@@ -18,7 +18,7 @@ typedef void (*hashes_sink)(void *context, size_t item, const struct attr *versi
 
 /*
  * One call for many files. `items`: path, target and flags are the caller's, the rest is filled in. What is here of each
- * becomes its own (stored_adopt()), then `sink` is told; not so of one that cannot be read, or is too large.
+ * becomes its own (block_store_adopt()), then `sink` is told; not so of one that cannot be read, or is too large.
  */
 enum err hashes_adopt(struct cache *c, const struct call *call, struct fetch_item *items,
 	size_t count, hashes_sink sink, void *context, struct error *e);

@@ -49,30 +49,30 @@ struct wish {
 
 /* ---- What comes along ---- */
 
-static bool is_going_locked(const struct bulk *b)
+static bool is_going_locked(const struct prefetch *b)
 {
 	return b->latest.number && monotonic_ms() - b->latest.used_ms <= GAP_MS;
 }
 
-static bool was_wasteful(const struct bulk_latest *l)
+static bool was_wasteful(const struct prefetch_latest *l)
 {
 	return l->used < l->files / 4;
 }
 
-static bool was_read(const struct bulk_latest *l)
+static bool was_read(const struct prefetch_latest *l)
 {
 	return l->used >= l->files - l->files / 4;
 }
 
 /* Most of some files was read, or of few files several times. */
-static bool is_walk(const struct bulk_latest *l)
+static bool is_walk(const struct prefetch_latest *l)
 {
 	return was_read(l) && (l->files >= WALK_FILES || l->streak >= WALK_CALLS);
 }
 
-static enum tree_reach reach_locked(const struct bulk *b, const struct inode *dir)
+static enum tree_reach reach_locked(const struct prefetch *b, const struct inode *dir)
 {
-	const struct bulk_latest *l = &b->latest;
+	const struct prefetch_latest *l = &b->latest;
 	bool is_alone = was_wasteful(l) || l->reach == TREE_ALONE;
 
 	if (!is_going_locked(b) || dir == l->dir)
@@ -81,15 +81,15 @@ static enum tree_reach reach_locked(const struct bulk *b, const struct inode *di
 }
 
 /* Of the same directory most was read, and more is wanted. */
-static bool goes_on_locked(const struct bulk *b, const struct inode *dir)
+static bool goes_on_locked(const struct prefetch *b, const struct inode *dir)
 {
-	const struct bulk_latest *l = &b->latest;
+	const struct prefetch_latest *l = &b->latest;
 
 	return is_going_locked(b) && dir == l->dir && l->files >= WALK_FILES && was_read(l);
 }
 
 /* What may be larger than others has room of its own. */
-static uint64_t near_bytes(const struct bulk *b, const struct inode *first)
+static uint64_t near_bytes(const struct prefetch *b, const struct inode *first)
 {
 	struct cache *c = b->cache;
 
@@ -98,7 +98,7 @@ static uint64_t near_bytes(const struct bulk *b, const struct inode *first)
 }
 
 static struct tree_gathering limits_locked(
-	const struct bulk *b, const struct inode *first, const struct inode *dir)
+	const struct prefetch *b, const struct inode *first, const struct inode *dir)
 {
 	uint64_t call_max = provider_fetch_max(b->cache->provider);
 	struct tree_gathering g = { .reach = reach_locked(b, dir),
@@ -111,7 +111,7 @@ static struct tree_gathering limits_locked(
 	} else if (g.reach == TREE_FAR) {
 		g.files_max = FAR_FILES;
 		/* Where nothing is stored only as much as there is room for. */
-		g.bytes_max = b->cache->stored ? FAR_BYTES : BULK_MEMORY_MAX;
+		g.bytes_max = b->cache->block_store ? FAR_BYTES : PREFETCH_MEMORY_MAX;
 		g.before = b->latest.dir;
 		g.beyond_max = BEYOND_BYTES;
 	} else if (g.reach == TREE_ALONE) {
@@ -122,17 +122,17 @@ static struct tree_gathering limits_locked(
 	return g;
 }
 
-static void drop_latest_locked(struct bulk *b)
+static void drop_latest_locked(struct prefetch *b)
 {
 	tree_unpin(b->cache->tree, b->latest.dir);
-	b->latest = (struct bulk_latest){ 0 };
+	b->latest = (struct prefetch_latest){ 0 };
 }
 
-static void begin_locked(struct bulk *b, struct inode *i, bool no_atime)
+static void begin_locked(struct prefetch *b, struct inode *i, bool no_atime)
 {
 	struct inode *dir = tree_parent(b->cache->tree, i);
 	const struct tree_gathering limits = limits_locked(b, i, dir);
-	const struct bulk_call *call = bulk_call_begin_locked(b, i, &limits, no_atime);
+	const struct prefetch_call *call = prefetch_call_begin_locked(b, i, &limits, no_atime);
 	unsigned streak = is_going_locked(b) && was_read(&b->latest) ? b->latest.streak + 1 : 0;
 
 	if (!call) {
@@ -141,7 +141,7 @@ static void begin_locked(struct bulk *b, struct inode *i, bool no_atime)
 	}
 	stats_add(&b->cache->stats, STATS_BULK_FILES, call->count);
 	drop_latest_locked(b);
-	b->latest = (struct bulk_latest){ .number = call->number,
+	b->latest = (struct prefetch_latest){ .number = call->number,
 		.dir = dir,
 		.reach = limits.reach,
 		.files = (unsigned)call->count - 1,
@@ -152,7 +152,7 @@ static void begin_locked(struct bulk *b, struct inode *i, bool no_atime)
 /* ---- One read ---- */
 
 /* The first file of a call was asked for anyway. */
-static void note_read_locked(struct bulk *b, struct bulk_file *f)
+static void note_read_locked(struct prefetch *b, struct prefetch_file *f)
 {
 	bool is_latest = f->number == b->latest.number;
 
@@ -166,12 +166,12 @@ static void note_read_locked(struct bulk *b, struct bulk_file *f)
 		b->latest.used++;
 }
 
-static bool is_current(const struct bulk *b, const struct bulk_file *f)
+static bool is_current(const struct prefetch *b, const struct prefetch_file *f)
 {
 	return tree_still(b->cache->tree, f->inode, f->seen, &f->version);
 }
 
-static void copy_locked(const struct bulk_file *f, struct wish *w)
+static void copy_locked(const struct prefetch_file *f, struct wish *w)
 {
 	uint64_t skip = w->offset - f->offset;
 	size_t at = skip < f->len ? (size_t)skip : f->len;
@@ -181,7 +181,7 @@ static void copy_locked(const struct bulk_file *f, struct wish *w)
 }
 
 /* A call that broke off for want of the sandbox: asking again would only take the same time again. */
-static enum err end_of_call(const struct bulk_call *call, struct error *e)
+static enum err end_of_call(const struct prefetch_call *call, struct error *e)
 {
 	switch (call->error.kind) {
 	case ERR_TIMEOUT:
@@ -192,22 +192,22 @@ static enum err end_of_call(const struct bulk_call *call, struct error *e)
 	}
 }
 
-static bool is_near_locked(const struct bulk_file *f)
+static bool is_near_locked(const struct prefetch_file *f)
 {
 	return f->before <= f->call->arrived + DISTANCE_MAX;
 }
 
 /* Until the file is here, or not awaited any more. */
-static enum err wait_locked(struct bulk *b, const struct wish *w, struct error *e)
+static enum err wait_locked(struct prefetch *b, const struct wish *w, struct error *e)
 {
-	struct bulk_file *f = bulk_find_locked(b, w->inode, w->offset, w->len);
-	struct bulk_call *call = f->call;
+	struct prefetch_file *f = prefetch_find_locked(b, w->inode, w->offset, w->len);
+	struct prefetch_call *call = f->call;
 	enum err kind = ERR_OK;
 
 	call->readers++;
 	while (!kind && f && f->call == call) {
 		kind = wait_for_other_locked(&b->changed, &b->lock, w->call, &call->progress, e);
-		f = bulk_find_locked(b, w->inode, w->offset, w->len);
+		f = prefetch_find_locked(b, w->inode, w->offset, w->len);
 	}
 	if (!kind && !f)
 		kind = end_of_call(call, e);
@@ -216,20 +216,20 @@ static enum err wait_locked(struct bulk *b, const struct wish *w, struct error *
 }
 
 /* What is here but not of the file any more goes. */
-static struct bulk_file *find_current_locked(struct bulk *b, const struct wish *w)
+static struct prefetch_file *find_current_locked(struct prefetch *b, const struct wish *w)
 {
-	struct bulk_file *f = bulk_find_locked(b, w->inode, w->offset, w->len);
+	struct prefetch_file *f = prefetch_find_locked(b, w->inode, w->offset, w->len);
 
 	if (!f || f->call || is_current(b, f))
 		return f;
-	bulk_forget_locked(b, f);
+	prefetch_forget_locked(b, f);
 	return NULL;
 }
 
 /* From what is here or on its way. */
-static enum err read_locked(struct bulk *b, struct wish *w, bool *served, struct error *e)
+static enum err read_locked(struct prefetch *b, struct wish *w, bool *served, struct error *e)
 {
-	struct bulk_file *f = find_current_locked(b, w);
+	struct prefetch_file *f = find_current_locked(b, w);
 	enum err kind = ERR_OK;
 
 	if (f)
@@ -241,28 +241,28 @@ static enum err read_locked(struct bulk *b, struct wish *w, bool *served, struct
 	*served = kind || (f && !f->call);
 	if (kind || !*served)
 		return kind;
-	bulk_use_locked(b, f);
+	prefetch_use_locked(b, f);
 	copy_locked(f, w);
 	return ERR_OK;
 }
 
-static enum err fetch_locked(struct bulk *b, struct wish *w, bool *served, struct error *e)
+static enum err fetch_locked(struct prefetch *b, struct wish *w, bool *served, struct error *e)
 {
-	if (!bulk_find_locked(b, w->inode, w->offset, w->len))
+	if (!prefetch_find_locked(b, w->inode, w->offset, w->len))
 		begin_locked(b, w->inode, w->call && w->call->no_atime);
 	return read_locked(b, w, served, e);
 }
 
-static bool read_stored(struct bulk *b, struct wish *w)
+static bool read_stored(struct prefetch *b, struct wish *w)
 {
 	struct cache *c = b->cache;
 	struct attr version;
 
-	return reading_version(c, w->call, w->inode, w->offset, &version) &&
-		stored_read(c->stored, &version, w->offset, w->out, w->len, &w->got);
+	return fetch_version(c, w->call, w->inode, w->offset, &version) &&
+		block_store_read(c->block_store, &version, w->offset, w->out, w->len, &w->got);
 }
 
-static bool is_small(const struct bulk *b, struct inode *i)
+static bool is_small(const struct prefetch *b, struct inode *i)
 {
 	struct attr attr;
 
@@ -270,10 +270,11 @@ static bool is_small(const struct bulk *b, struct inode *i)
 	return attr.size && attr.size <= tree_whole_max(b->cache->tree, i);
 }
 
-typedef enum err (*reader_locked)(struct bulk *b, struct wish *w, bool *served, struct error *e);
+typedef enum err (*reader_locked)(
+	struct prefetch *b, struct wish *w, bool *served, struct error *e);
 
 static enum err with_lock(
-	struct bulk *b, reader_locked read, struct wish *w, bool *served, struct error *e)
+	struct prefetch *b, reader_locked read, struct wish *w, bool *served, struct error *e)
 {
 	pthread_mutex_lock(&b->lock);
 	enum err kind = read(b, w, served, e);
@@ -282,7 +283,7 @@ static enum err with_lock(
 	return kind;
 }
 
-static bool goes_far(struct bulk *b, const struct inode *i)
+static bool goes_far(struct prefetch *b, const struct inode *i)
 {
 	const struct inode *dir = tree_place(b->cache->tree, i);
 
@@ -293,10 +294,10 @@ static bool goes_far(struct bulk *b, const struct inode *i)
 	return is_far;
 }
 
-static enum err read_small(struct bulk *b, struct wish *w, bool *served, struct error *e)
+static enum err read_small(struct prefetch *b, struct wish *w, bool *served, struct error *e)
 {
 	if (tree_is_gits(b->cache->tree, w->inode))
-		walk_foresee(b->cache->walk);
+		walk_announce(b->cache->walk);
 	*served = read_stored(b, w);
 	if (*served)
 		return ERR_OK;
@@ -304,8 +305,8 @@ static enum err read_small(struct bulk *b, struct wish *w, bool *served, struct 
 	return with_lock(b, fetch_locked, w, served, e);
 }
 
-enum err bulk_read(struct bulk *b, const struct call *call, struct inode *i, uint64_t offset,
-	void *out, size_t len, size_t *got, bool *served, struct error *e)
+enum err prefetch_read(struct prefetch *b, const struct call *call, struct inode *i,
+	uint64_t offset, void *out, size_t len, size_t *got, bool *served, struct error *e)
 {
 	struct wish w = { .call = call, .inode = i, .offset = offset, .out = out, .len = len };
 
@@ -320,22 +321,22 @@ enum err bulk_read(struct bulk *b, const struct call *call, struct inode *i, uin
 	return kind;
 }
 
-void bulk_drop(struct bulk *b, struct inode *i)
+void prefetch_drop(struct prefetch *b, struct inode *i)
 {
 	if (!b)
 		return;
 	pthread_mutex_lock(&b->lock);
-	bulk_forget_all_locked(b, i);
+	prefetch_forget_all_locked(b, i);
 	pthread_mutex_unlock(&b->lock);
 }
 
-void bulk_drop_unused(struct bulk *b)
+void prefetch_drop_unused(struct prefetch *b)
 {
 	if (!b)
 		return;
 	pthread_mutex_lock(&b->lock);
-	bulk_drop_over_locked(b);
-	bulk_forget_unused_locked(b);
+	prefetch_drop_over_locked(b);
+	prefetch_forget_unused_locked(b);
 	if (b->latest.dir && !tree_may_be_read(b->cache->tree, b->latest.dir))
 		drop_latest_locked(b);
 	pthread_mutex_unlock(&b->lock);
@@ -343,9 +344,9 @@ void bulk_drop_unused(struct bulk *b)
 
 /* ---- Life ---- */
 
-enum err bulk_new(struct bulk **out, struct cache *c, struct error *e)
+enum err prefetch_new(struct prefetch **out, struct cache *c, struct error *e)
 {
-	struct bulk *b = calloc(1, sizeof *b);
+	struct prefetch *b = calloc(1, sizeof *b);
 	enum err kind = b ? cancel_init(&b->cancel, e) : error_set(e, ERR_NO_MEMORY, "cache");
 
 	if (kind) {
@@ -360,15 +361,15 @@ enum err bulk_new(struct bulk **out, struct cache *c, struct error *e)
 	return ERR_OK;
 }
 
-void bulk_free(struct bulk *b)
+void prefetch_free(struct prefetch *b)
 {
 	if (!b)
 		return;
 	cancel_throw(&b->cancel);
 	while (!LIST_EMPTY(&b->calls))
-		bulk_call_free(LIST_FIRST(&b->calls));
+		prefetch_call_free(LIST_FIRST(&b->calls));
 	while (!TAILQ_EMPTY(&b->by_use))
-		bulk_forget_locked(b, TAILQ_FIRST(&b->by_use));
+		prefetch_forget_locked(b, TAILQ_FIRST(&b->by_use));
 	drop_latest_locked(b);
 	pthread_cond_destroy(&b->changed);
 	pthread_mutex_destroy(&b->lock);

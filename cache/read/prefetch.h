@@ -19,20 +19,20 @@
 
 struct cache; /* cache/session/session.h */
 
-struct bulk;
+struct prefetch;
 
-enum err bulk_new(struct bulk **out, struct cache *c, struct error *e);
+enum err prefetch_new(struct prefetch **out, struct cache *c, struct error *e);
 /* No read may be under way. Calls are cancelled and waited for. */
-void bulk_free(struct bulk *b);
+void prefetch_free(struct prefetch *b);
 
 /*
  * *served: the read is done, or failed with what is returned; else whoever reads is to ask for it alone. *got < len: the
  * end of the file. Waits for a call under way, but not for one that has much else to bring before.
  */
-enum err bulk_read(struct bulk *b, const struct call *call, struct inode *i, uint64_t offset,
-	void *out, size_t len, size_t *got, bool *served, struct error *e);
+enum err prefetch_read(struct prefetch *b, const struct call *call, struct inode *i,
+	uint64_t offset, void *out, size_t len, size_t *got, bool *served, struct error *e);
 
 /* Nothing stays of files and directories that have no name any more, and that nobody has open. */
-void bulk_drop_unused(struct bulk *b);
+void prefetch_drop_unused(struct prefetch *b);
 /* Equal attributes of the file need not mean equal contents: what is here of it goes. */
-void bulk_drop(struct bulk *b, struct inode *i);
+void prefetch_drop(struct prefetch *b, struct inode *i);

@@ -16,7 +16,7 @@
 #define ANSWER_BYTES 160
 
 struct alike {
-	struct bulk_call *call;
+	struct prefetch_call *call;
 	bool *is_here; /* of each file of the call */
 	size_t *files; /* which file each item is */
 	size_t count;
@@ -25,7 +25,7 @@ struct alike {
 
 static void choose(struct alike *a)
 {
-	const struct bulk_call *call = a->call;
+	const struct prefetch_call *call = a->call;
 
 	for (size_t n = 0; n < call->count; n++) {
 		const struct tree_file *f = &call->files[n];
@@ -53,22 +53,23 @@ static bool is_worth_it(const struct alike *a)
 static void take_one(void *context, size_t item, const struct attr *version)
 {
 	struct alike *a = context;
-	struct bulk_call *call = a->call;
+	struct prefetch_call *call = a->call;
 	size_t n = a->files[item];
 
 	free(call->filling);
-	call->filling = version->size <= bulk_call_room(call, n) ? malloc(version->size + 1) : NULL;
+	call->filling =
+		version->size <= prefetch_call_room(call, n) ? malloc(version->size + 1) : NULL;
 	if (!call->filling ||
-		!stored_read(call->bulk->cache->stored, version, 0, call->filling,
+		!block_store_read(call->bulk->cache->block_store, version, 0, call->filling,
 			(size_t)version->size, &call->filled))
 		return;
 	a->is_here[n] = true;
-	bulk_call_took(call, n, version);
+	prefetch_call_took(call, n, version);
 }
 
 static void ask_hashes(struct alike *a, const struct call *limits)
 {
-	const struct bulk_call *call = a->call;
+	const struct prefetch_call *call = a->call;
 	AUTO_FREE struct fetch_item *items = calloc(a->count, sizeof *items);
 
 	for (size_t n = 0; items && n < a->count; n++)
@@ -80,7 +81,7 @@ static void ask_hashes(struct alike *a, const struct call *limits)
 		hashes_adopt(call->bulk->cache, limits, items, a->count, take_one, a, NULL);
 }
 
-enum err bulk_take_alike(struct bulk_call *call, const struct call *limits, struct error *e)
+enum err prefetch_take_alike(struct prefetch_call *call, const struct call *limits, struct error *e)
 {
 	AUTO_FREE bool *is_here = calloc(call->count, sizeof *is_here);
 	AUTO_FREE size_t *files = calloc(call->count, sizeof *files);

@@ -14,29 +14,30 @@
 /* ---- What arrives ---- */
 
 /* The file that item `n` was asked for, unless it came already by another name. */
-static struct bulk_file *awaited_locked(struct bulk_call *call, size_t n)
+static struct prefetch_file *awaited_locked(struct prefetch_call *call, size_t n)
 {
 	const struct tree_file *file = &call->files[n];
-	struct bulk_file *f = bulk_find_locked(call->bulk, file->inode, file->offset, file->size);
+	struct prefetch_file *f =
+		prefetch_find_locked(call->bulk, file->inode, file->offset, file->size);
 
 	return f && f->call == call ? f : NULL;
 }
 
 /* `version` NULL: what came is worthless. */
-static void end_file(struct bulk_call *call, size_t n, const struct attr *version)
+static void end_file(struct prefetch_call *call, size_t n, const struct attr *version)
 {
-	struct bulk *b = call->bulk;
+	struct prefetch *b = call->bulk;
 
 	pthread_mutex_lock(&b->lock);
-	struct bulk_file *f = awaited_locked(call, n);
+	struct prefetch_file *f = awaited_locked(call, n);
 
 	call->arrived += call->files[n].size;
 	if (f && version) {
 		f->version = *version;
 		f->seen = call->asked.seen;
-		bulk_has_locked(b, f, take(call->filling), call->filled);
+		prefetch_has_locked(b, f, take(call->filling), call->filled);
 	} else if (f) {
-		bulk_forget_locked(b, f);
+		prefetch_forget_locked(b, f);
 	}
 	pthread_cond_broadcast(&b->changed);
 	pthread_mutex_unlock(&b->lock);
@@ -44,7 +45,7 @@ static void end_file(struct bulk_call *call, size_t n, const struct attr *versio
 
 /* Whether what came is all that was meant, of a version that nothing here is newer than. */
 static bool is_whole(
-	struct bulk_call *call, const struct tree_file *file, const struct attr *version)
+	struct prefetch_call *call, const struct tree_file *file, const struct attr *version)
 {
 	uint64_t end = file->has_end ? version->size : file->offset + file->size;
 
@@ -52,22 +53,21 @@ static bool is_whole(
 		tree_still(call->bulk->cache->tree, file->inode, call->asked.seen, version);
 }
 
-void bulk_call_took(struct bulk_call *call, size_t n, const struct attr *version)
+void prefetch_call_took(struct prefetch_call *call, size_t n, const struct attr *version)
 {
 	struct cache *c = call->bulk->cache;
 	const struct tree_file *file = &call->files[n];
 
-	reading_learn(c, file->inode, &call->asked, version);
+	fetch_learn(c, file->inode, &call->asked, version);
 	if (!is_whole(call, file, version)) {
 		end_file(call, n, NULL);
 		return;
 	}
-	reading_keep(
-		c, file->path, &call->asked, version, file->offset, call->filling, call->filled);
+	fetch_keep(c, file->path, &call->asked, version, file->offset, call->filling, call->filled);
 	end_file(call, n, version);
 }
 
-size_t bulk_call_room(const struct bulk_call *call, size_t n)
+size_t prefetch_call_room(const struct prefetch_call *call, size_t n)
 {
 	uint64_t size = call->files[n].size;
 
@@ -75,9 +75,9 @@ size_t bulk_call_room(const struct bulk_call *call, size_t n)
 }
 
 static enum err add_bytes(
-	struct bulk_call *call, size_t n, const struct fetch_piece *piece, struct error *e)
+	struct prefetch_call *call, size_t n, const struct fetch_piece *piece, struct error *e)
 {
-	size_t room = bulk_call_room(call, n);
+	size_t room = prefetch_call_room(call, n);
 
 	if (!call->filling)
 		call->filling = malloc(room);
@@ -91,7 +91,7 @@ static enum err add_bytes(
 	return ERR_OK;
 }
 
-static void drop_filling(struct bulk_call *call)
+static void drop_filling(struct prefetch_call *call)
 {
 	free(take(call->filling));
 	call->filled = 0;
@@ -99,7 +99,7 @@ static void drop_filling(struct bulk_call *call)
 
 static enum err take_piece(void *context, const struct fetch_piece *piece, struct error *e)
 {
-	struct bulk_call *call = context;
+	struct prefetch_call *call = context;
 
 	if (piece->item >= call->asked_count)
 		return error_set(e, ERR_PROTOCOL, "an item that was not asked for");
@@ -110,7 +110,7 @@ static enum err take_piece(void *context, const struct fetch_piece *piece, struc
 	if (piece->err)
 		end_file(call, n, NULL);
 	else
-		bulk_call_took(call, n, &piece->attr);
+		prefetch_call_took(call, n, &piece->attr);
 	drop_filling(call);
 	return ERR_OK;
 }
@@ -118,7 +118,7 @@ static enum err take_piece(void *context, const struct fetch_piece *piece, struc
 /* ---- Asking ---- */
 
 /* The first has an open handle; the mode bits of the others were not judged yet. */
-static struct fetch_item *items_of(const struct bulk_call *call)
+static struct fetch_item *items_of(const struct prefetch_call *call)
 {
 	struct fetch_item *items = calloc(call->asked_count, sizeof *items);
 
@@ -129,24 +129,24 @@ static struct fetch_item *items_of(const struct bulk_call *call)
 			.path = call->files[file].path,
 			.target = call->files[file].target,
 			.offset = call->files[file].offset,
-			.length = bulk_call_room(call, file),
+			.length = prefetch_call_room(call, file),
 			.flags = (file ? 0 : CHANGE_BY_HANDLE) |
 				(call->no_atime ? FETCH_NOATIME : 0) };
 	}
 	return items;
 }
 
-static enum err fetch_asked(struct bulk_call *call, const struct call *limits, struct error *e)
+static enum err fetch_asked(struct prefetch_call *call, const struct call *limits, struct error *e)
 {
 	AUTO_FREE struct fetch_item *items = items_of(call);
 
 	if (!items)
 		return error_set(e, ERR_NO_MEMORY, "reading small files");
-	return metered_fetch(
-		&call->bulk->cache->metered, limits, items, call->asked_count, take_piece, call, e);
+	return counted_fetch(
+		&call->bulk->cache->counted, limits, items, call->asked_count, take_piece, call, e);
 }
 
-static enum err ask(struct bulk_call *call, struct error *e)
+static enum err ask(struct prefetch_call *call, struct error *e)
 {
 	struct cache *c = call->bulk->cache;
 	const struct call limits = { .progress_ms = cache_progress_ms(c),
@@ -154,22 +154,22 @@ static enum err ask(struct bulk_call *call, struct error *e)
 		.progress = &call->progress };
 
 	call->asked = asked_now(c);
-	enum err kind = bulk_take_alike(call, &limits, e);
+	enum err kind = prefetch_take_alike(call, &limits, e);
 
 	drop_filling(call);
 	return kind || !call->asked_count ? kind : fetch_asked(call, &limits, e);
 }
 
 /* What has not come never will. */
-static void end_call_locked(struct bulk_call *call, const struct error *error)
+static void end_call_locked(struct prefetch_call *call, const struct error *error)
 {
-	struct bulk *b = call->bulk;
+	struct prefetch *b = call->bulk;
 
 	for (size_t n = 0; n < call->count; n++) {
-		struct bulk_file *f = awaited_locked(call, n);
+		struct prefetch_file *f = awaited_locked(call, n);
 
 		if (f)
-			bulk_forget_locked(b, f);
+			prefetch_forget_locked(b, f);
 	}
 	call->error = *error;
 	call->is_over = true;
@@ -179,7 +179,7 @@ static void end_call_locked(struct bulk_call *call, const struct error *error)
 
 static void *run(void *context)
 {
-	struct bulk_call *call = context;
+	struct prefetch_call *call = context;
 	struct error error = { 0 };
 
 	if (ask(call, &error))
@@ -194,54 +194,54 @@ static void *run(void *context)
 /* ---- Beginning ---- */
 
 /* A file with two names is awaited once. */
-static void await_all_locked(struct bulk_call *call)
+static void await_all_locked(struct prefetch_call *call)
 {
 	for (size_t n = 0; n < call->count; n++) {
 		const struct tree_file *file = &call->files[n];
-		struct bulk_file *f =
-			bulk_find_locked(call->bulk, file->inode, file->offset, file->size);
+		struct prefetch_file *f =
+			prefetch_find_locked(call->bulk, file->inode, file->offset, file->size);
 
 		if (!f)
-			f = bulk_await_locked(call->bulk, file, call);
+			f = prefetch_await_locked(call->bulk, file, call);
 		if (f)
 			f->before = call->planned;
 		call->planned += file->size;
 	}
 }
 
-void bulk_drop_over_locked(struct bulk *b)
+void prefetch_drop_over_locked(struct prefetch *b)
 {
-	struct bulk_call *next;
+	struct prefetch_call *next;
 
-	for (struct bulk_call *call = LIST_FIRST(&b->calls); call; call = next) {
+	for (struct prefetch_call *call = LIST_FIRST(&b->calls); call; call = next) {
 		next = LIST_NEXT(call, link);
 		if (call->is_over && !call->readers)
-			bulk_call_free(call);
+			prefetch_call_free(call);
 	}
 }
 
-static struct bulk_call *call_new_locked(
-	struct bulk *b, struct inode *first, const struct tree_gathering *limits)
+static struct prefetch_call *call_new_locked(
+	struct prefetch *b, struct inode *first, const struct tree_gathering *limits)
 {
-	struct bulk_call *call = calloc(1, sizeof *call);
+	struct prefetch_call *call = calloc(1, sizeof *call);
 
 	if (!call)
 		return NULL;
 	call->bulk = b;
 	call->number = b->calls_begun + 1;
 	call->progress = progress_now();
-	call->files = bulk_plan_locked(b, first, limits, &call->count);
+	call->files = prefetch_plan_locked(b, first, limits, &call->count);
 	if (call->files)
 		return call;
 	free(call);
 	return NULL;
 }
 
-struct bulk_call *bulk_call_begin_locked(
-	struct bulk *b, struct inode *first, const struct tree_gathering *limits, bool no_atime)
+struct prefetch_call *prefetch_call_begin_locked(
+	struct prefetch *b, struct inode *first, const struct tree_gathering *limits, bool no_atime)
 {
-	bulk_drop_over_locked(b);
-	struct bulk_call *call =
+	prefetch_drop_over_locked(b);
+	struct prefetch_call *call =
 		b->calls_count < CALLS_MAX ? call_new_locked(b, first, limits) : NULL;
 
 	if (!call)
@@ -258,7 +258,7 @@ struct bulk_call *bulk_call_begin_locked(
 	return NULL;
 }
 
-void bulk_call_free(struct bulk_call *call)
+void prefetch_call_free(struct prefetch_call *call)
 {
 	struct tree *t = call->bulk->cache->tree;
 

@@ -5,25 +5,25 @@
 
 #include <stdlib.h>
 
-static struct bulk_bucket *bucket_of(struct bulk *b, const struct inode *i)
+static struct bulk_bucket *bucket_of(struct prefetch *b, const struct inode *i)
 {
-	return &b->buckets[(uintptr_t)i / sizeof *i % BULK_BUCKETS];
+	return &b->buckets[(uintptr_t)i / sizeof *i % PREFETCH_BUCKETS];
 }
 
-static size_t cost(const struct bulk_file *f)
+static size_t cost(const struct prefetch_file *f)
 {
 	return sizeof *f + f->len;
 }
 
-static bool covers(const struct bulk_file *f, uint64_t offset, uint64_t len)
+static bool covers(const struct prefetch_file *f, uint64_t offset, uint64_t len)
 {
 	return offset >= f->offset && (f->has_end || offset - f->offset + len <= f->size);
 }
 
-struct bulk_file *bulk_find_locked(
-	struct bulk *b, const struct inode *i, uint64_t offset, uint64_t len)
+struct prefetch_file *prefetch_find_locked(
+	struct prefetch *b, const struct inode *i, uint64_t offset, uint64_t len)
 {
-	struct bulk_file *f;
+	struct prefetch_file *f;
 
 	LIST_FOREACH(f, bucket_of(b, i), in_bucket)
 	if (f->inode == i && covers(f, offset, len))
@@ -31,14 +31,14 @@ struct bulk_file *bulk_find_locked(
 	return NULL;
 }
 
-struct bulk_file *bulk_await_locked(
-	struct bulk *b, const struct tree_file *file, struct bulk_call *call)
+struct prefetch_file *prefetch_await_locked(
+	struct prefetch *b, const struct tree_file *file, struct prefetch_call *call)
 {
-	struct bulk_file *f = malloc(sizeof *f);
+	struct prefetch_file *f = malloc(sizeof *f);
 
 	if (!f)
 		return NULL;
-	*f = (struct bulk_file){ .inode = file->inode,
+	*f = (struct prefetch_file){ .inode = file->inode,
 		.call = call,
 		.offset = file->offset,
 		.size = file->size,
@@ -48,7 +48,7 @@ struct bulk_file *bulk_await_locked(
 	return f;
 }
 
-void bulk_forget_locked(struct bulk *b, struct bulk_file *f)
+void prefetch_forget_locked(struct prefetch *b, struct prefetch_file *f)
 {
 	/* Whether it will be read is not known. */
 	if (f->number == b->latest.number && f->before && !f->was_read)
@@ -63,18 +63,19 @@ void bulk_forget_locked(struct bulk *b, struct bulk_file *f)
 	free(f);
 }
 
-void bulk_forget_all_locked(struct bulk *b, const struct inode *i)
+void prefetch_forget_all_locked(struct prefetch *b, const struct inode *i)
 {
-	struct bulk_file *next;
+	struct prefetch_file *next;
 
-	for (struct bulk_file *f = LIST_FIRST(bucket_of(b, i)); f; f = next) {
+	for (struct prefetch_file *f = LIST_FIRST(bucket_of(b, i)); f; f = next) {
 		next = LIST_NEXT(f, in_bucket);
 		if (f->inode == i && !f->call)
-			bulk_forget_locked(b, f);
+			prefetch_forget_locked(b, f);
 	}
 }
 
-void bulk_has_locked(struct bulk *b, struct bulk_file *f, unsigned char *bytes, size_t len)
+void prefetch_has_locked(
+	struct prefetch *b, struct prefetch_file *f, unsigned char *bytes, size_t len)
 {
 	unsigned char *fitting = realloc(bytes, len);
 
@@ -82,25 +83,25 @@ void bulk_has_locked(struct bulk *b, struct bulk_file *f, unsigned char *bytes, 
 	f->bytes = fitting ? fitting : bytes;
 	f->len = len;
 	tree_pin(b->cache->tree, f->inode);
-	while (b->used + cost(f) > BULK_MEMORY_MAX && !TAILQ_EMPTY(&b->by_use))
-		bulk_forget_locked(b, TAILQ_FIRST(&b->by_use));
+	while (b->used + cost(f) > PREFETCH_MEMORY_MAX && !TAILQ_EMPTY(&b->by_use))
+		prefetch_forget_locked(b, TAILQ_FIRST(&b->by_use));
 	TAILQ_INSERT_TAIL(&b->by_use, f, by_use);
 	b->used += cost(f);
 }
 
-void bulk_use_locked(struct bulk *b, struct bulk_file *f)
+void prefetch_use_locked(struct prefetch *b, struct prefetch_file *f)
 {
 	TAILQ_REMOVE(&b->by_use, f, by_use);
 	TAILQ_INSERT_TAIL(&b->by_use, f, by_use);
 }
 
-void bulk_forget_unused_locked(struct bulk *b)
+void prefetch_forget_unused_locked(struct prefetch *b)
 {
-	struct bulk_file *next;
+	struct prefetch_file *next;
 
-	for (struct bulk_file *f = TAILQ_FIRST(&b->by_use); f; f = next) {
+	for (struct prefetch_file *f = TAILQ_FIRST(&b->by_use); f; f = next) {
 		next = TAILQ_NEXT(f, by_use);
 		if (!tree_may_be_read(b->cache->tree, f->inode))
-			bulk_forget_locked(b, f);
+			prefetch_forget_locked(b, f);
 	}
 }

@@ -13,19 +13,19 @@
 #include <sys/queue.h>
 
 /* Of contents here; what had to go may still be stored. */
-#define BULK_MEMORY_MAX ((size_t)8 * 1024 * 1024)
+#define PREFETCH_MEMORY_MAX ((size_t)8 * 1024 * 1024)
 
 /* A power of two: a few files in each, where they are of 4 KiB. */
-#define BULK_BUCKETS 1024
+#define PREFETCH_BUCKETS 1024
 
-struct bulk_call;
+struct prefetch_call;
 
 /* One file, or an end of it: awaited while `call` is set, then here. */
-struct bulk_file {
-	LIST_ENTRY(bulk_file) in_bucket;
-	TAILQ_ENTRY(bulk_file) by_use; /* where it is here */
-	struct inode *inode;           /* pinned by whoever it is of: the call, then us */
-	struct bulk_call *call;
+struct prefetch_file {
+	LIST_ENTRY(prefetch_file) in_bucket;
+	TAILQ_ENTRY(prefetch_file) by_use; /* where it is here */
+	struct inode *inode;               /* pinned by whoever it is of: the call, then us */
+	struct prefetch_call *call;
 	uint64_t offset; /* of what is meant of it, `size` bytes */
 	uint64_t size;
 	bool has_end;
@@ -39,7 +39,7 @@ struct bulk_file {
 };
 
 /* The latest call, for choosing the next. */
-struct bulk_latest {
+struct prefetch_latest {
 	unsigned number;
 	struct inode *dir; /* that of its first file, pinned; NULL: of none */
 	enum tree_reach reach;
@@ -48,37 +48,38 @@ struct bulk_latest {
 	int64_t used_ms;      /* when one of its files was last asked for */
 };
 
-struct bulk {
+struct prefetch {
 	struct cache *cache;
 	struct cancel cancel;   /* of all calls */
 	pthread_mutex_t lock;   /* guards what follows */
 	pthread_cond_t changed; /* a file came, or a call ended */
-	LIST_HEAD(bulk_bucket, bulk_file) buckets[BULK_BUCKETS];
-	TAILQ_HEAD(, bulk_file) by_use; /* oldest first */
-	size_t used;                    /* bytes of all that are here */
+	LIST_HEAD(bulk_bucket, prefetch_file) buckets[PREFETCH_BUCKETS];
+	TAILQ_HEAD(, prefetch_file) by_use; /* oldest first */
+	size_t used;                        /* bytes of all that are here */
 	unsigned calls_begun;
-	LIST_HEAD(, bulk_call) calls;
+	LIST_HEAD(, prefetch_call) calls;
 	unsigned calls_count; /* under way */
-	struct bulk_latest latest;
+	struct prefetch_latest latest;
 };
 
 /* ---- prefetch_files.c: which are awaited and which are here ---- */
 
 /* What has these bytes, as far as there are any. */
-struct bulk_file *bulk_find_locked(
-	struct bulk *b, const struct inode *i, uint64_t offset, uint64_t len);
+struct prefetch_file *prefetch_find_locked(
+	struct prefetch *b, const struct inode *i, uint64_t offset, uint64_t len);
 /* NULL without memory. There is none for it yet. */
-struct bulk_file *bulk_await_locked(
-	struct bulk *b, const struct tree_file *file, struct bulk_call *call);
+struct prefetch_file *prefetch_await_locked(
+	struct prefetch *b, const struct tree_file *file, struct prefetch_call *call);
 /* Its bytes came, which it takes; older ones make room for them. */
-void bulk_has_locked(struct bulk *b, struct bulk_file *f, unsigned char *bytes, size_t len);
-void bulk_forget_locked(struct bulk *b, struct bulk_file *f);
+void prefetch_has_locked(
+	struct prefetch *b, struct prefetch_file *f, unsigned char *bytes, size_t len);
+void prefetch_forget_locked(struct prefetch *b, struct prefetch_file *f);
 /* All that is here of it. */
-void bulk_forget_all_locked(struct bulk *b, const struct inode *i);
+void prefetch_forget_all_locked(struct prefetch *b, const struct inode *i);
 /* All that is here of files that nobody can read any more. */
-void bulk_forget_unused_locked(struct bulk *b);
+void prefetch_forget_unused_locked(struct prefetch *b);
 /* Of one that is here: it is wanted. */
-void bulk_use_locked(struct bulk *b, struct bulk_file *f);
+void prefetch_use_locked(struct prefetch *b, struct prefetch_file *f);
 
 /* ---- prefetch_plan.c: what a call is to bring ---- */
 
@@ -86,14 +87,14 @@ void bulk_use_locked(struct bulk *b, struct bulk_file *f);
  * `first`, and as many of those around it as `limits` allow that are neither awaited nor here nor stored, with their pins,
  * as an array to be freed. NULL: `first` has no path, or no memory. The disk is asked without the tree's lock.
  */
-struct tree_file *bulk_plan_locked(
-	struct bulk *b, struct inode *first, const struct tree_gathering *limits, size_t *count);
+struct tree_file *prefetch_plan_locked(struct prefetch *b, struct inode *first,
+	const struct tree_gathering *limits, size_t *count);
 
 /* ---- prefetch_call.c: one fetch of many files ---- */
 
-struct bulk_call {
-	LIST_ENTRY(bulk_call) link; /* bulk.lock */
-	struct bulk *bulk;
+struct prefetch_call {
+	LIST_ENTRY(prefetch_call) link; /* bulk.lock */
+	struct prefetch *bulk;
 	unsigned number;
 	struct tree_file *files; /* the call's, with their pins */
 	size_t count;
@@ -115,19 +116,20 @@ struct bulk_call {
 };
 
 /* Begins to fetch `first` and what belongs with it; NULL: there may be no more. */
-struct bulk_call *bulk_call_begin_locked(
-	struct bulk *b, struct inode *first, const struct tree_gathering *limits, bool no_atime);
+struct prefetch_call *prefetch_call_begin_locked(struct prefetch *b, struct inode *first,
+	const struct tree_gathering *limits, bool no_atime);
 /* Bytes of file `n` that there is room for: of the first, which somebody waits for, also if it is longer than we thought. */
-size_t bulk_call_room(const struct bulk_call *call, size_t n);
+size_t prefetch_call_room(const struct prefetch_call *call, size_t n);
 /* What is in `filling` is file `n`, of this version. */
-void bulk_call_took(struct bulk_call *call, size_t n, const struct attr *version);
+void prefetch_call_took(struct prefetch_call *call, size_t n, const struct attr *version);
 
 /* ---- prefetch_alike.c: what of a call's files is here already, as another sandbox's ---- */
 
 /* Takes them, and fills `asked_files` with the others. ERR_NO_MEMORY only. */
-enum err bulk_take_alike(struct bulk_call *call, const struct call *limits, struct error *e);
+enum err prefetch_take_alike(
+	struct prefetch_call *call, const struct call *limits, struct error *e);
 
 /* Calls that are over, and for which nobody waits. */
-void bulk_drop_over_locked(struct bulk *b);
+void prefetch_drop_over_locked(struct prefetch *b);
 /* Waits for its thread, which is over or about to be. */
-void bulk_call_free(struct bulk_call *call);
+void prefetch_call_free(struct prefetch_call *call);

@@ -11,7 +11,7 @@
 #define ROUNDS_MAX 8
 
 struct plan {
-	struct bulk *bulk;
+	struct prefetch *bulk;
 	const struct tree_gathering *limits;
 	struct tree_file *files; /* as many as the limits allow */
 	size_t count;
@@ -34,7 +34,7 @@ static bool wants(void *context, const struct inode *i)
 {
 	const struct plan *p = context;
 
-	return !bulk_find_locked(p->bulk, i, 0, 1) && !tfind(i, &p->judged, compare_inodes);
+	return !prefetch_find_locked(p->bulk, i, 0, 1) && !tfind(i, &p->judged, compare_inodes);
 }
 
 static size_t gather(struct plan *p, struct inode *first, struct tree_file *out)
@@ -53,7 +53,7 @@ static bool is_stored(const struct plan *p, const struct tree_file *f)
 	struct attr version;
 
 	tree_attr(c->tree, f->inode, &version);
-	while (at < f->offset + f->size && stored_has_at(c->stored, &version, at))
+	while (at < f->offset + f->size && block_store_has_at(c->block_store, &version, at))
 		at += BLOCK_SIZE;
 	return at >= f->offset + f->size;
 }
@@ -63,7 +63,7 @@ static bool has_room(const struct plan *p, const struct tree_file *f)
 	return p->count < p->limits->files_max && p->bytes + f->size <= p->limits->bytes_max;
 }
 
-static bool is_wanted(struct plan *p, const struct tree_file *f)
+static bool is_urgent(struct plan *p, const struct tree_file *f)
 {
 	if (!tsearch(f->inode, &p->judged, compare_inodes) || !has_room(p, f))
 		return false;
@@ -75,7 +75,7 @@ static bool is_wanted(struct plan *p, const struct tree_file *f)
 
 static void take_or_release(struct plan *p, struct tree_file *f)
 {
-	if (!is_wanted(p, f)) {
+	if (!is_urgent(p, f)) {
 		tree_file_release(p->bulk->cache->tree, f);
 		return;
 	}
@@ -104,8 +104,8 @@ static bool go_round(struct plan *p, struct inode *first, struct tree_file *foun
 	return p->left_out > left_out && p->count < p->limits->files_max;
 }
 
-struct tree_file *bulk_plan_locked(
-	struct bulk *b, struct inode *first, const struct tree_gathering *limits, size_t *count)
+struct tree_file *prefetch_plan_locked(
+	struct prefetch *b, struct inode *first, const struct tree_gathering *limits, size_t *count)
 {
 	struct plan p = { .bulk = b, .limits = limits };
 	struct tree_file *found = calloc(limits->files_max, sizeof *found);

@@ -27,9 +27,9 @@ struct wish {
 
 /* ---- Life ---- */
 
-enum err ahead_new(struct ahead **out, struct cache *c, struct error *e)
+enum err read_ahead_new(struct read_ahead **out, struct cache *c, struct error *e)
 {
-	struct ahead *a = calloc(1, sizeof *a);
+	struct read_ahead *a = calloc(1, sizeof *a);
 
 	if (!a)
 		return error_set(e, ERR_NO_MEMORY, "cache");
@@ -45,7 +45,7 @@ enum err ahead_new(struct ahead **out, struct cache *c, struct error *e)
 }
 
 /* Of a stream that has come to an end, or is about to. */
-static void join(struct readahead *s)
+static void join(struct read_ahead_file *s)
 {
 	if (!s->has_thread)
 		return;
@@ -54,11 +54,11 @@ static void join(struct readahead *s)
 	s->has_thread = false;
 }
 
-void ahead_free(struct ahead *a)
+void read_ahead_free(struct read_ahead *a)
 {
 	if (!a)
 		return;
-	ahead_drop_all(a);
+	read_ahead_drop_all(a);
 	for (size_t n = 0; n < READAHEADS_MAX; n++)
 		join(&a->streams[n]);
 	pthread_cond_destroy(&a->changed);
@@ -66,7 +66,7 @@ void ahead_free(struct ahead *a)
 	free(a);
 }
 
-static struct readahead *find_locked(struct ahead *a, const struct inode *i)
+static struct read_ahead_file *find_locked(struct read_ahead *a, const struct inode *i)
 {
 	for (size_t n = 0; n < READAHEADS_MAX; n++)
 		if (a->streams[n].inode == i && !a->streams[n].dropped)
@@ -74,33 +74,33 @@ static struct readahead *find_locked(struct ahead *a, const struct inode *i)
 	return NULL;
 }
 
-void ahead_drop(struct ahead *a, struct inode *i)
+void read_ahead_drop(struct read_ahead *a, struct inode *i)
 {
 	if (!a)
 		return;
 	pthread_mutex_lock(&a->lock);
-	struct readahead *s = find_locked(a, i);
+	struct read_ahead_file *s = find_locked(a, i);
 
 	if (s)
-		readahead_drop_locked(s);
+		read_ahead_file_drop_locked(s);
 	pthread_mutex_unlock(&a->lock);
 }
 
-void ahead_drop_all(struct ahead *a)
+void read_ahead_drop_all(struct read_ahead *a)
 {
 	if (!a)
 		return;
 	pthread_mutex_lock(&a->lock);
 	for (size_t n = 0; n < READAHEADS_MAX; n++)
 		if (a->streams[n].inode)
-			readahead_drop_locked(&a->streams[n]);
+			read_ahead_file_drop_locked(&a->streams[n]);
 	pthread_mutex_unlock(&a->lock);
 }
 
 /* ---- Beginning a stream ---- */
 
 /* One that nobody is in; NULL: all are in use. */
-static struct readahead *place_locked(struct ahead *a)
+static struct read_ahead_file *place_locked(struct read_ahead *a)
 {
 	for (size_t n = 0; n < READAHEADS_MAX; n++)
 		if (!a->streams[n].inode)
@@ -109,15 +109,15 @@ static struct readahead *place_locked(struct ahead *a)
 }
 
 /* A stream for the reader, empty yet; NULL: there may be no more. */
-static struct readahead *claim_locked(struct ahead *a, const struct wish *w)
+static struct read_ahead_file *claim_locked(struct read_ahead *a, const struct wish *w)
 {
 	bool has_room = a->windows + READAHEAD_WINDOW_FIRST <= READAHEAD_WINDOWS_MAX;
-	struct readahead *s = has_room ? place_locked(a) : NULL;
+	struct read_ahead_file *s = has_room ? place_locked(a) : NULL;
 
 	if (!s)
 		return NULL;
 	join(s);
-	*s = (struct readahead){ .ahead = a,
+	*s = (struct read_ahead_file){ .ahead = a,
 		.inode = w->inode,
 		.no_atime = w->call && w->call->no_atime,
 		.start = w->from,
@@ -132,21 +132,21 @@ static struct readahead *claim_locked(struct ahead *a, const struct wish *w)
 	return s;
 }
 
-static struct readahead *start_locked(struct ahead *a, const struct wish *w)
+static struct read_ahead_file *start_locked(struct read_ahead *a, const struct wish *w)
 {
-	struct readahead *s = claim_locked(a, w);
+	struct read_ahead_file *s = claim_locked(a, w);
 
 	if (!s)
 		return NULL;
 	if (!cancel_init(&s->cancel, NULL)) {
 		s->running = true;
-		s->has_thread = !pthread_create(&s->thread, NULL, readahead_run, s);
+		s->has_thread = !pthread_create(&s->thread, NULL, read_ahead_file_run, s);
 		if (s->has_thread)
 			return s;
 		s->running = false;
 		cancel_release(&s->cancel);
 	}
-	readahead_drop_locked(s);
+	read_ahead_file_drop_locked(s);
 	return NULL;
 }
 
@@ -166,7 +166,7 @@ static bool goes_on_locked(struct inode *i, uint64_t offset, size_t len, uint64_
 
 /* ---- Reading from it ---- */
 
-static bool reaches(const struct readahead *s, const struct wish *w)
+static bool reaches(const struct read_ahead_file *s, const struct wish *w)
 {
 	uint64_t reach = s->end > s->reader ? s->end : s->reader;
 
@@ -174,15 +174,15 @@ static bool reaches(const struct readahead *s, const struct wish *w)
 }
 
 /* Nothing is known that is newer than what the stream has. */
-static bool is_current(const struct readahead *s)
+static bool is_current(const struct read_ahead_file *s)
 {
 	return !s->has_version ||
 		tree_still(s->ahead->cache->tree, s->inode, s->asked.seen, &s->version);
 }
 
-static void grow_locked(struct readahead *s)
+static void grow_locked(struct read_ahead_file *s)
 {
-	struct ahead *a = s->ahead;
+	struct read_ahead *a = s->ahead;
 
 	if (s->window >= READAHEAD_WINDOW_MAX || s->reader < s->grown_at + s->window ||
 		a->windows + s->window > READAHEAD_WINDOWS_MAX)
@@ -192,12 +192,12 @@ static void grow_locked(struct readahead *s)
 	s->grown_at = s->reader;
 }
 
-static bool has_all(const struct readahead *s, const struct wish *w)
+static bool has_all(const struct read_ahead_file *s, const struct wish *w)
 {
 	return s->at_end || s->end >= w->offset + w->len;
 }
 
-static void copy_locked(const struct readahead *s, struct wish *w)
+static void copy_locked(const struct read_ahead_file *s, struct wish *w)
 {
 	const struct chunk *one;
 
@@ -215,7 +215,8 @@ static void copy_locked(const struct readahead *s, struct wish *w)
 	}
 }
 
-static enum err wait_for_bytes_locked(struct readahead *s, const struct wish *w, struct error *e)
+static enum err wait_for_bytes_locked(
+	struct read_ahead_file *s, const struct wish *w, struct error *e)
 {
 	enum err kind = ERR_OK;
 
@@ -239,7 +240,8 @@ static bool is_final(enum err kind)
 }
 
 /* *served: the wish is done, or failed with what is returned; else the read is to start over. */
-static enum err serve_locked(struct readahead *s, struct wish *w, bool *served, struct error *e)
+static enum err serve_locked(
+	struct read_ahead_file *s, struct wish *w, bool *served, struct error *e)
 {
 	s->readers++;
 	enum err kind = wait_for_bytes_locked(s, w, e);
@@ -248,49 +250,49 @@ static enum err serve_locked(struct readahead *s, struct wish *w, bool *served, 
 		kind = error_set(e, s->error.kind, "%s", s->error.text);
 	if (!kind && !s->dropped && !is_current(s)) {
 		s->inode->read_next = 0;
-		readahead_drop_locked(s);
+		read_ahead_file_drop_locked(s);
 	}
 	*served = kind || (!s->dropped && w->offset >= s->start);
 	if (!kind && *served)
 		copy_locked(s, w);
 	s->readers--;
 	s->read_ms = monotonic_ms();
-	readahead_trim_locked(s);
-	readahead_rest_locked(s);
+	read_ahead_file_trim_locked(s);
+	read_ahead_file_rest_locked(s);
 	return kind;
 }
 
 /* The stream that has what is wanted or soon will. */
-static struct readahead *running_locked(struct ahead *a, const struct wish *w)
+static struct read_ahead_file *running_locked(struct read_ahead *a, const struct wish *w)
 {
-	struct readahead *s = find_locked(a, w->inode);
+	struct read_ahead_file *s = find_locked(a, w->inode);
 
 	if (s && !is_current(s)) {
-		readahead_drop_locked(s);
+		read_ahead_file_drop_locked(s);
 		return NULL;
 	}
 	return s && reaches(s, w) ? s : NULL;
 }
 
 /* The same; else a sequential reader gets a new one. */
-static struct readahead *running_or_new_locked(struct ahead *a, const struct wish *w)
+static struct read_ahead_file *running_or_new_locked(struct read_ahead *a, const struct wish *w)
 {
-	struct readahead *running = running_locked(a, w), *s = find_locked(a, w->inode);
+	struct read_ahead_file *running = running_locked(a, w), *s = find_locked(a, w->inode);
 
 	if (running)
 		return running;
 	if (s)
-		readahead_drop_locked(s);
+		read_ahead_file_drop_locked(s);
 	return start_locked(a, w);
 }
 
-static enum err read_running(struct ahead *a, struct wish *w, bool *served, struct error *e)
+static enum err read_running(struct read_ahead *a, struct wish *w, bool *served, struct error *e)
 {
 	enum err kind = ERR_OK;
 
 	pthread_mutex_lock(&a->lock);
 	w->goes_on = goes_on_locked(w->inode, w->offset, w->len, &w->from);
-	struct readahead *s = running_locked(a, w);
+	struct read_ahead_file *s = running_locked(a, w);
 
 	*served = false;
 	if (s)
@@ -299,14 +301,14 @@ static enum err read_running(struct ahead *a, struct wish *w, bool *served, stru
 	return kind;
 }
 
-static enum err read_stream(struct ahead *a, struct wish *w, bool *served, struct error *e)
+static enum err read_stream(struct read_ahead *a, struct wish *w, bool *served, struct error *e)
 {
 	enum err kind = ERR_OK;
 
 	if (!w->goes_on)
 		return ERR_OK;
 	pthread_mutex_lock(&a->lock);
-	struct readahead *s = running_or_new_locked(a, w);
+	struct read_ahead_file *s = running_or_new_locked(a, w);
 
 	if (s)
 		kind = serve_locked(s, w, served, e);
@@ -316,34 +318,35 @@ static enum err read_stream(struct ahead *a, struct wish *w, bool *served, struc
 
 /* ---- Reading without one ---- */
 
-static enum err read_stored(struct ahead *a, struct wish *w, bool *served, struct error *e)
+static enum err read_stored(struct read_ahead *a, struct wish *w, bool *served, struct error *e)
 {
 	struct cache *c = a->cache;
-	enum err kind = recall_read(
-		c->recall, w->call, w->inode, w->offset, w->out, w->len, &w->got, served, e);
+	enum err kind = block_read_read(
+		c->block_read, w->call, w->inode, w->offset, w->out, w->len, &w->got, served, e);
 
 	if (!w->goes_on)
-		fill_note(c->fill, w->inode, !*served);
+		background_fetch_note(c->background_fetch, w->inode, !*served);
 	return kind;
 }
 
-static enum err read_exactly(struct ahead *a, struct wish *w, struct error *e)
+static enum err read_exactly(struct read_ahead *a, struct wish *w, struct error *e)
 {
 	struct reading r = { .item = { .kind = FETCH_BYTES, .offset = w->offset, .length = w->len },
 		.out = w->out,
 		.room = w->len };
-	enum err kind = reading_do(a->cache, w->call, w->inode, &r, e);
+	enum err kind = fetch_do(a->cache, w->call, w->inode, &r, e);
 
 	w->got = r.got;
 	return kind;
 }
 
-enum err ahead_read(struct ahead *a, const struct call *call, struct inode *i, uint64_t offset,
-	void *out, size_t len, size_t *got, struct error *e)
+enum err read_ahead_read(struct read_ahead *a, const struct call *call, struct inode *i,
+	uint64_t offset, void *out, size_t len, size_t *got, struct error *e)
 {
 	struct wish w = { .call = call, .inode = i, .offset = offset, .out = out, .len = len };
 	bool served;
-	enum err kind = bulk_read(a->cache->bulk, call, i, offset, out, len, &w.got, &served, e);
+	enum err kind =
+		prefetch_read(a->cache->prefetch, call, i, offset, out, len, &w.got, &served, e);
 
 	if (!served)
 		kind = read_running(a, &w, &served, e);

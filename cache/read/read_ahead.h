@@ -18,16 +18,16 @@
 
 struct cache; /* cache/session/session.h */
 
-struct ahead;
+struct read_ahead;
 
-enum err ahead_new(struct ahead **out, struct cache *c, struct error *e);
+enum err read_ahead_new(struct read_ahead **out, struct cache *c, struct error *e);
 /* No read may be under way. Streams are cancelled and waited for. */
-void ahead_free(struct ahead *a);
+void read_ahead_free(struct read_ahead *a);
 
 /* *got < len: the end of the file. */
-enum err ahead_read(struct ahead *a, const struct call *call, struct inode *i, uint64_t offset,
-	void *out, size_t len, size_t *got, struct error *e);
+enum err read_ahead_read(struct read_ahead *a, const struct call *call, struct inode *i,
+	uint64_t offset, void *out, size_t len, size_t *got, struct error *e);
 
 /* The file changes or is in doubt: what was read ahead of it goes. */
-void ahead_drop(struct ahead *a, struct inode *i);
-void ahead_drop_all(struct ahead *a);
+void read_ahead_drop(struct read_ahead *a, struct inode *i);
+void read_ahead_drop_all(struct read_ahead *a);

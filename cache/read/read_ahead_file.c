@@ -20,7 +20,7 @@
 
 /* ---- Chunks ---- */
 
-static void readahead_chunks_free_locked(struct readahead *s)
+static void read_ahead_file_chunks_free_locked(struct read_ahead_file *s)
 {
 	struct chunk *one;
 
@@ -30,14 +30,14 @@ static void readahead_chunks_free_locked(struct readahead *s)
 	}
 }
 
-void readahead_add_locked(struct readahead *s, struct chunk *chunk)
+void read_ahead_file_add_locked(struct read_ahead_file *s, struct chunk *chunk)
 {
 	STAILQ_INSERT_TAIL(&s->chunks, chunk, link);
 	s->end = chunk->offset + chunk->len;
 	pthread_cond_broadcast(&s->ahead->changed);
 }
 
-void readahead_trim_locked(struct readahead *s)
+void read_ahead_file_trim_locked(struct read_ahead_file *s)
 {
 	struct chunk *one;
 
@@ -49,7 +49,7 @@ void readahead_trim_locked(struct readahead *s)
 	}
 }
 
-void readahead_drop_locked(struct readahead *s)
+void read_ahead_file_drop_locked(struct read_ahead_file *s)
 {
 	if (s->dropped)
 		return;
@@ -57,14 +57,14 @@ void readahead_drop_locked(struct readahead *s)
 	if (s->running)
 		cancel_throw(&s->cancel);
 	pthread_cond_broadcast(&s->ahead->changed);
-	readahead_rest_locked(s);
+	read_ahead_file_rest_locked(s);
 }
 
-void readahead_rest_locked(struct readahead *s)
+void read_ahead_file_rest_locked(struct read_ahead_file *s)
 {
 	if (!s->dropped || s->running || s->readers || !s->inode)
 		return;
-	readahead_chunks_free_locked(s);
+	read_ahead_file_chunks_free_locked(s);
 	s->ahead->windows -= s->window;
 	s->window = 0;
 	tree_unpin(s->ahead->cache->tree, s->inode);
@@ -73,33 +73,34 @@ void readahead_rest_locked(struct readahead *s)
 
 /* ---- Filling them ---- */
 
-static bool is_idle_locked(const struct readahead *s)
+static bool is_idle_locked(const struct read_ahead_file *s)
 {
 	return !s->readers && monotonic_ms() >= s->read_ms + READAHEAD_IDLE_MS;
 }
 
-static bool is_full_locked(const struct readahead *s)
+static bool is_full_locked(const struct read_ahead_file *s)
 {
 	return s->end >= s->reader + s->window;
 }
 
 /* Waits until there is room. false: nobody wants it any more. */
-static bool wait_for_room(struct readahead *s)
+static bool wait_for_room(struct read_ahead_file *s)
 {
-	struct ahead *a = s->ahead;
+	struct read_ahead *a = s->ahead;
 
 	pthread_mutex_lock(&a->lock);
 	while (!s->dropped && is_full_locked(s) && !is_idle_locked(s))
 		condition_wait_until(&a->changed, &a->lock, s->read_ms + READAHEAD_IDLE_MS);
 	if (is_full_locked(s))
-		readahead_drop_locked(s);
+		read_ahead_file_drop_locked(s);
 	bool wanted = !s->dropped;
 
 	pthread_mutex_unlock(&a->lock);
 	return wanted;
 }
 
-static enum err start_chunk(struct readahead *s, const struct fetch_item *item, struct error *e)
+static enum err start_chunk(
+	struct read_ahead_file *s, const struct fetch_item *item, struct error *e)
 {
 	if (!wait_for_room(s))
 		return error_set(e, ERR_INTERRUPTED, "nobody reads on");
@@ -113,7 +114,7 @@ static enum err start_chunk(struct readahead *s, const struct fetch_item *item, 
 
 /* One call of the stream. */
 struct stretch {
-	struct readahead *stream;
+	struct read_ahead_file *stream;
 	struct call call;
 	struct progress progress;
 	struct fetch_item items[ITEMS_MAX];
@@ -122,7 +123,7 @@ struct stretch {
 
 static enum err fill_chunk(struct stretch *t, const struct fetch_piece *piece, struct error *e)
 {
-	struct readahead *s = t->stream;
+	struct read_ahead_file *s = t->stream;
 	const struct fetch_item *item = &t->items[piece->item];
 	enum err kind = s->filling ? ERR_OK : start_chunk(s, item, e);
 
@@ -137,10 +138,10 @@ static enum err fill_chunk(struct stretch *t, const struct fetch_piece *piece, s
 }
 
 /* What is there in the first answer is what the stream is of. */
-static enum err check_version(struct readahead *s, const struct attr *attr, struct error *e)
+static enum err check_version(struct read_ahead_file *s, const struct attr *attr, struct error *e)
 {
 	if (!s->has_version) {
-		reading_learn(s->ahead->cache, s->inode, &s->asked, attr);
+		fetch_learn(s->ahead->cache, s->inode, &s->asked, attr);
 		s->version = *attr;
 	} else if (!attr_is_same_version(&s->version, attr)) {
 		return error_set(e, ERR_INTERRUPTED, "changed while it was read");
@@ -150,7 +151,7 @@ static enum err check_version(struct readahead *s, const struct attr *attr, stru
 
 static enum err end_chunk(struct stretch *t, const struct fetch_piece *piece, struct error *e)
 {
-	struct readahead *s = t->stream;
+	struct read_ahead_file *s = t->stream;
 	const struct fetch_item *item = &t->items[piece->item];
 
 	/* A file that changes is no fault: the read starts over. */
@@ -163,14 +164,14 @@ static enum err end_chunk(struct stretch *t, const struct fetch_piece *piece, st
 	if (kind)
 		return kind;
 	if (s->filling)
-		reading_keep(s->ahead->cache, item->path, &s->asked, &s->version,
-			s->filling->offset, s->filling->bytes, s->filling->len);
+		fetch_keep(s->ahead->cache, item->path, &s->asked, &s->version, s->filling->offset,
+			s->filling->bytes, s->filling->len);
 	pthread_mutex_lock(&s->ahead->lock);
 	s->has_version = true;
 	s->at_end = !s->filling || s->filling->len < item->length ||
 		s->filling->offset + s->filling->len >= s->version.size;
 	if (s->filling)
-		readahead_add_locked(s, take(s->filling));
+		read_ahead_file_add_locked(s, take(s->filling));
 	pthread_cond_broadcast(&s->ahead->changed);
 	pthread_mutex_unlock(&s->ahead->lock);
 	return ERR_OK;
@@ -195,7 +196,7 @@ static uint64_t next_length(uint64_t length)
 	return length * 2 < VERB_DATA_MAX ? length * 2 : VERB_DATA_MAX;
 }
 
-static uint64_t known_size(struct readahead *s)
+static uint64_t known_size(struct read_ahead_file *s)
 {
 	struct attr attr;
 
@@ -205,7 +206,7 @@ static uint64_t known_size(struct readahead *s)
 	return attr.size;
 }
 
-static uint64_t end_of_call(const struct readahead *s)
+static uint64_t end_of_call(const struct read_ahead_file *s)
 {
 	uint64_t most = provider_fetch_max(s->ahead->cache->provider);
 
@@ -215,7 +216,7 @@ static uint64_t end_of_call(const struct readahead *s)
 /* Items from where the chunks end; of the first call they grow, of others all are of the same size. */
 static void plan(struct stretch *t, const char *path)
 {
-	struct readahead *s = t->stream;
+	struct read_ahead_file *s = t->stream;
 	bool is_first = !s->has_version;
 	uint64_t at = s->end, length = is_first ? ITEM_FIRST : VERB_DATA_MAX;
 	uint64_t stop = end_of_call(s);
@@ -242,7 +243,7 @@ static enum err ask_stretch(
 {
 	(void)path2;
 	struct stretch *t = context;
-	struct readahead *s = t->stream;
+	struct read_ahead_file *s = t->stream;
 
 	free(take(s->filling));
 	if (!s->has_version)
@@ -250,10 +251,10 @@ static enum err ask_stretch(
 	plan(t, path);
 	t->progress = progress_now();
 	t->progress.also = &s->moved;
-	return metered_fetch(&c->metered, &t->call, t->items, t->count, take_piece, t, e);
+	return counted_fetch(&c->counted, &t->call, t->items, t->count, take_piece, t, e);
 }
 
-static enum err fetch_all(struct readahead *s, struct error *e)
+static enum err fetch_all(struct read_ahead_file *s, struct error *e)
 {
 	AUTO_FREE struct stretch *t = calloc(1, sizeof *t);
 	enum err kind = ERR_OK;
@@ -270,16 +271,16 @@ static enum err fetch_all(struct readahead *s, struct error *e)
 }
 
 /* What was fetched stays for the readers, as long as there are any. */
-static void linger_locked(struct readahead *s)
+static void linger_locked(struct read_ahead_file *s)
 {
 	while (!s->dropped && !is_idle_locked(s))
 		condition_wait_until(
 			&s->ahead->changed, &s->ahead->lock, s->read_ms + READAHEAD_IDLE_MS);
 }
 
-void *readahead_run(void *context)
+void *read_ahead_file_run(void *context)
 {
-	struct readahead *s = context;
+	struct read_ahead_file *s = context;
 	struct error e = { 0 };
 
 	fetch_all(s, &e);
@@ -289,9 +290,9 @@ void *readahead_run(void *context)
 		linger_locked(s);
 	else
 		s->error = e;
-	readahead_drop_locked(s);
+	read_ahead_file_drop_locked(s);
 	s->running = false;
-	readahead_rest_locked(s);
+	read_ahead_file_rest_locked(s);
 	pthread_mutex_unlock(&s->ahead->lock);
 	return NULL;
 }

@@ -29,8 +29,8 @@ struct chunk {
 };
 
 /* A place for a stream: free while `inode` is NULL. */
-struct readahead {
-	struct ahead *ahead;
+struct read_ahead_file {
+	struct read_ahead *ahead;
 	struct inode *inode;         /* pinned */
 	STAILQ_HEAD(, chunk) chunks; /* without gaps, in order */
 	bool no_atime;               /* as its first reader asked */
@@ -54,21 +54,21 @@ struct readahead {
 	struct chunk *filling; /* the thread's own */
 };
 
-struct ahead {
+struct read_ahead {
 	struct cache *cache;
 	pthread_mutex_t lock; /* guards what follows, and read_next of every inode */
 	pthread_cond_t changed;
 	uint64_t windows; /* the sum of all */
-	struct readahead streams[READAHEADS_MAX];
+	struct read_ahead_file streams[READAHEADS_MAX];
 };
 
 /* The stream's thread: fetches until the end, until it is dropped or nobody reads. */
-void *readahead_run(void *stream);
+void *read_ahead_file_run(void *stream);
 
 /* Nobody may use it any more; its thread, if it has one, comes to an end. */
-void readahead_drop_locked(struct readahead *s);
+void read_ahead_file_drop_locked(struct read_ahead_file *s);
 /* Frees the place of one that was dropped once nobody is in it. */
-void readahead_rest_locked(struct readahead *s);
-void readahead_add_locked(struct readahead *s, struct chunk *chunk);
+void read_ahead_file_rest_locked(struct read_ahead_file *s);
+void read_ahead_file_add_locked(struct read_ahead_file *s, struct chunk *chunk);
 /* Drops what lies far enough behind the reader. */
-void readahead_trim_locked(struct readahead *s);
+void read_ahead_file_trim_locked(struct read_ahead_file *s);

@@ -14,7 +14,7 @@ static int64_t now_us(void)
 }
 
 /* `bytes`: what the call was about. */
-static enum err note(const struct metered *m, enum stats_verb verb, enum err outcome,
+static enum err note(const struct counted_provider *m, enum stats_verb verb, enum err outcome,
 	int64_t began_us, uint64_t bytes)
 {
 	int64_t took_us = now_us() - began_us;
@@ -36,7 +36,7 @@ static bool is_late(const struct call *call, struct error *e)
 }
 
 /* The same of what the sandbox itself was asked for. */
-static enum err note_asked(const struct metered *m, enum stats_verb verb, enum err outcome,
+static enum err note_asked(const struct counted_provider *m, enum stats_verb verb, enum err outcome,
 	int64_t began_us, uint64_t bytes)
 {
 	if (outcome == ERR_UNREACHABLE || outcome == ERR_TIMEOUT)
@@ -44,23 +44,23 @@ static enum err note_asked(const struct metered *m, enum stats_verb verb, enum e
 	return note(m, verb, outcome, began_us, bytes);
 }
 
-enum err metered_info(
-	const struct metered *m, const struct call *call, struct sandbox_info *out, struct error *e)
+enum err counted_info(const struct counted_provider *m, const struct call *call,
+	struct sandbox_info *out, struct error *e)
 {
 	int64_t began_us = now_us();
 
 	return note(m, STATS_INFO, provider_info(m->provider, call, out, e), began_us, 0);
 }
 
-enum err metered_extend(
-	const struct metered *m, const struct call *call, int64_t seconds, struct error *e)
+enum err counted_extend(
+	const struct counted_provider *m, const struct call *call, int64_t seconds, struct error *e)
 {
 	int64_t began_us = now_us();
 
 	return note(m, STATS_EXTEND, provider_extend(m->provider, call, seconds, e), began_us, 0);
 }
 
-enum err metered_list(const struct metered *m, const struct call *call,
+enum err counted_list(const struct counted_provider *m, const struct call *call,
 	const struct list_request *request, list_sink sink, void *context, struct error *e)
 {
 	int64_t began_us = now_us();
@@ -80,7 +80,7 @@ static uint64_t data_of(const struct apply_request *request)
 	return sum;
 }
 
-enum err metered_apply(const struct metered *m, const struct call *call,
+enum err counted_apply(const struct counted_provider *m, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e)
 {
 	int64_t began_us = now_us();
@@ -98,7 +98,7 @@ enum err metered_apply(const struct metered *m, const struct call *call,
 /* ---- What comes in pieces ---- */
 
 struct fetching {
-	const struct metered *metered;
+	const struct counted_provider *metered;
 	fetch_sink sink;
 	void *context;
 	int64_t began_us, first_us, last_us; /* the call, its first bytes and its last so far */
@@ -134,7 +134,7 @@ static enum err pass_piece(void *context, const struct fetch_piece *piece, struc
 	return f->sink(f->context, piece, e);
 }
 
-enum err metered_fetch(const struct metered *m, const struct call *call,
+enum err counted_fetch(const struct counted_provider *m, const struct call *call,
 	const struct fetch_item *items, size_t items_count, fetch_sink sink, void *context,
 	struct error *e)
 {
@@ -151,7 +151,7 @@ enum err metered_fetch(const struct metered *m, const struct call *call,
 }
 
 struct executing {
-	const struct metered *metered;
+	const struct counted_provider *metered;
 	execute_sink sink;
 	void *context;
 };
@@ -165,7 +165,7 @@ static enum err pass_output(
 	return x->sink(x->context, stream, bytes, len, e);
 }
 
-enum err metered_execute(const struct metered *m, const struct call *call,
+enum err counted_execute(const struct counted_provider *m, const struct call *call,
 	const struct execute_request *request, execute_sink sink, void *context,
 	struct execute_result *result, struct error *e)
 {

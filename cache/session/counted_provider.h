@@ -14,7 +14,7 @@
 
 struct lease; /* cache/lease/lease.h */
 
-struct metered {
+struct counted_provider {
 	struct provider *provider;
 	struct stats *stats;                  /* NULL: nothing is counted */
 	struct bandwidth *bandwidth;          /* what fetches show of it; NULL: is not measured */
@@ -24,17 +24,17 @@ struct metered {
 		*unanswered_ms; /* when an apply last failed, monotonic; NULL: is not kept */
 };
 
-enum err metered_info(const struct metered *m, const struct call *call, struct sandbox_info *out,
+enum err counted_info(const struct counted_provider *m, const struct call *call,
+	struct sandbox_info *out, struct error *e);
+enum err counted_extend(const struct counted_provider *m, const struct call *call, int64_t seconds,
 	struct error *e);
-enum err metered_extend(
-	const struct metered *m, const struct call *call, int64_t seconds, struct error *e);
-enum err metered_execute(const struct metered *m, const struct call *call,
+enum err counted_execute(const struct counted_provider *m, const struct call *call,
 	const struct execute_request *request, execute_sink sink, void *context,
 	struct execute_result *result, struct error *e);
-enum err metered_list(const struct metered *m, const struct call *call,
+enum err counted_list(const struct counted_provider *m, const struct call *call,
 	const struct list_request *request, list_sink sink, void *context, struct error *e);
-enum err metered_fetch(const struct metered *m, const struct call *call,
+enum err counted_fetch(const struct counted_provider *m, const struct call *call,
 	const struct fetch_item *items, size_t items_count, fetch_sink sink, void *context,
 	struct error *e);
-enum err metered_apply(const struct metered *m, const struct call *call,
+enum err counted_apply(const struct counted_provider *m, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e);

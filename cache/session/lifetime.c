@@ -15,7 +15,7 @@
 #define AGAIN_MS 5000
 
 struct lifetime {
-	struct metered provider;
+	struct counted_provider provider;
 	int64_t wanted_s, used_for_ms, progress_ms;
 	bool (*is_pending)(void *context);
 	void *context; /* of is_pending */
@@ -89,10 +89,10 @@ static enum err renew(struct lifetime *l, int64_t *left_s, struct error *e)
 		.progress_ms = l->progress_ms, .cancel = &l->cancel, .is_background = true
 	};
 	struct sandbox_info info = { .expires_s = -1 };
-	enum err kind = metered_extend(&l->provider, &call, l->wanted_s, e);
+	enum err kind = counted_extend(&l->provider, &call, l->wanted_s, e);
 
 	if (!kind)
-		kind = metered_info(&l->provider, &call, &info, e);
+		kind = counted_info(&l->provider, &call, &info, e);
 	if (!kind)
 		*left_s = info.expires_s;
 	return kind;
@@ -144,7 +144,7 @@ static void look_in_turn(struct lifetime *l)
 
 	l->has_looked = true;
 	pthread_mutex_unlock(&l->lock);
-	enum err kind = metered_info(&l->provider, &call, &info, &e);
+	enum err kind = counted_info(&l->provider, &call, &info, &e);
 
 	pthread_mutex_lock(&l->lock);
 	if (kind == ERR_GONE && provider_is_gone(l->provider.provider))
@@ -230,7 +230,7 @@ static void release(struct lifetime *l)
 	free(l);
 }
 
-enum err lifetime_new(struct lifetime **out, const struct metered *provider,
+enum err lifetime_new(struct lifetime **out, const struct counted_provider *provider,
 	const struct lifetime_options *options, struct error *e)
 {
 	struct lifetime *l = calloc(1, sizeof *l);

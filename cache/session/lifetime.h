@@ -28,7 +28,7 @@ struct lifetime_options {
 };
 
 /* `provider` is copied; what it points to outlives the result. */
-enum err lifetime_new(struct lifetime **out, const struct metered *provider,
+enum err lifetime_new(struct lifetime **out, const struct counted_provider *provider,
 	const struct lifetime_options *options, struct error *e);
 /* Gives up a renewal under way. */
 void lifetime_free(struct lifetime *l);

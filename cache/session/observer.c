@@ -10,11 +10,11 @@ void cache_tell_inode(struct cache *c, struct inode *i, bool pages)
 	pthread_rwlock_unlock(&c->observing);
 }
 
-void cache_tell_taken_back(struct cache *c, struct inode *i)
+void cache_tell_revoked(struct cache *c, struct inode *i)
 {
 	pthread_rwlock_rdlock(&c->observing);
-	if (c->observer.inode_taken_back)
-		c->observer.inode_taken_back(c->observer.context, i);
+	if (c->observer.inode_revoked)
+		c->observer.inode_revoked(c->observer.context, i);
 	pthread_rwlock_unlock(&c->observing);
 }
 

@@ -17,8 +17,8 @@ struct inode; /* cache/tree/tree.h */
 struct cache_observer {
 	/* Forget attributes; `pages`: contents too. `ino` is what the inode was handed out as. */
 	void (*inode_changed)(void *context, struct inode *inode, bool pages);
-	/* Likewise the attributes of cache_lend_attr(): they are to be forgotten before whoever changed something is answered. */
-	void (*inode_taken_back)(void *context, struct inode *inode);
+	/* Likewise the attributes of cache_delegate_attr(): they are to be forgotten before whoever changed something is answered. */
+	void (*inode_revoked)(void *context, struct inode *inode);
 	/* Forget the name. `is_gone`: the sandbox does not have it any more. */
 	void (*name_changed)(void *context, struct inode *dir, const char *name, bool is_gone);
 	/* Everything that was handed out is in doubt: cache_take_outdated() says what that is. */
@@ -33,7 +33,7 @@ void cache_observe(struct cache *c, const struct cache_observer *observer);
 
 /* Reports to the observer, if there is one. */
 void cache_tell_inode(struct cache *c, struct inode *i, bool pages);
-void cache_tell_taken_back(struct cache *c, struct inode *i);
+void cache_tell_revoked(struct cache *c, struct inode *i);
 void cache_tell_name(struct cache *c, struct inode *dir, const char *name, bool is_gone);
 void cache_tell_all_outdated(struct cache *c);
 /* Of a change that the sandbox told of and that was not made here. */

@@ -21,18 +21,18 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct tree;    /* cache/tree/tree.h */
-struct stored;  /* cache/blocks/block_store.h */
-struct shown;   /* cache/blocks/shown.h */
-struct lease;   /* cache/lease/lease.h */
-struct retries; /* cache/lease/retry.h */
-struct trust;   /* cache/lease/validity.h */
-struct walk;    /* cache/lease/walk.h */
-struct ahead;   /* cache/read/read_ahead.h */
-struct bulk;    /* cache/read/prefetch.h */
-struct fill;    /* cache/read/background_fetch.h */
-struct recall;  /* cache/read/block_read.h */
-struct pending; /* cache/write/writeback.h */
+struct tree;             /* cache/tree/tree.h */
+struct block_store;      /* cache/blocks/block_store.h */
+struct shown;            /* cache/blocks/shown.h */
+struct lease;            /* cache/lease/lease.h */
+struct retries;          /* cache/lease/retry.h */
+struct validity;         /* cache/lease/validity.h */
+struct walk;             /* cache/lease/walk.h */
+struct read_ahead;       /* cache/read/read_ahead.h */
+struct prefetch;         /* cache/read/prefetch.h */
+struct background_fetch; /* cache/read/background_fetch.h */
+struct block_read;       /* cache/read/block_read.h */
+struct writeback;        /* cache/write/writeback.h */
 
 /* What a part asks of those behind it. cache_new() sets all of them. */
 struct upcalls {
@@ -56,16 +56,16 @@ struct cache {
 	struct provider *provider;
 	struct upcalls upcalls;
 	struct tree *tree;
-	struct walk *walk;   /* NULL: the sandbox is on this machine */
-	struct lease *lease; /* NULL: likewise, or no answer is to be believed */
-	struct trust *trust; /* NULL: likewise, or no answer is to be believed */
+	struct walk *walk;         /* NULL: the sandbox is on this machine */
+	struct lease *lease;       /* NULL: likewise, or no answer is to be believed */
+	struct validity *validity; /* NULL: likewise, or no answer is to be believed */
 	struct cache_options options;
 	struct sandbox_info sandbox;
 	struct stats stats;
-	_Atomic int64_t unanswered_ms; /* when an apply last failed, monotonic: leftovers.h */
-	struct metered metered;        /* the provider, as it is called */
-	struct bandwidth bandwidth;    /* of the connection to it */
-	pthread_rwlock_t observing;    /* guards what follows; held for reading while it is told */
+	_Atomic int64_t unanswered_ms;   /* when an apply last failed, monotonic: leftovers.h */
+	struct counted_provider counted; /* the provider, as it is called */
+	struct bandwidth bandwidth;      /* of the connection to it */
+	pthread_rwlock_t observing; /* guards what follows; held for reading while it is told */
 	struct cache_observer observer;
 	pthread_rwlock_t doubting; /* guards the next one; held for reading while all is doubted */
 	bool is_ending;            /* what would be put in doubt is being freed */
@@ -76,12 +76,12 @@ struct cache {
 	struct lifetime *lifetime;              /* NULL: the sandbox has no end */
 	unsigned char journal[JOURNAL_ID_SIZE]; /* this mount's changes, in the sandbox's record */
 	_Atomic uint64_t staged_names;          /* how many staging names were given out */
-	struct pending *pending;                /* NULL: writes go straight through */
-	struct ahead *ahead;                    /* NULL: every read asks */
-	struct bulk *bulk;                      /* NULL: no files are read together */
-	struct fill *fill;                      /* NULL: no file is fetched behind its reader */
-	struct stored *stored;                  /* NULL: nothing is; nor the next */
-	struct recall *recall;
+	struct writeback *writeback;            /* NULL: writes go straight through */
+	struct read_ahead *read_ahead;          /* NULL: every read asks */
+	struct prefetch *prefetch;              /* NULL: no files are read together */
+	struct background_fetch *background_fetch; /* NULL: no file is fetched behind its reader */
+	struct block_store *block_store;           /* NULL: nothing is; nor the next */
+	struct block_read *block_read;
 	struct shown *shown; /* NULL: nothing is remembered for later mounts */
 	struct retries *retries;
 	pthread_mutex_t lock; /* guards what follows */
@@ -132,4 +132,4 @@ bool cache_is_of_the_call(enum err kind);
  */
 bool cache_is_no_answer(enum err kind);
 /* The sandbox, or who stands before it, is not in a state to answer. */
-bool cache_is_unheard(enum err kind);
+bool cache_is_offline(enum err kind);

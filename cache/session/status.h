@@ -8,8 +8,8 @@
 #include "providers/provider.h"
 
 /* A change that was acknowledged, and then refused by the sandbox: it is not done, and not tried again. */
-#define CACHE_PARKED_TOLD 16
-struct cache_parked {
+#define CACHE_FAILED_TOLD 16
+struct cache_failed_change {
 	enum change_op op;
 	char path[256]; /* as in struct cache_error */
 	char error[200];
@@ -30,8 +30,8 @@ struct cache_status {
 	uint64_t leaving_bytes;                  /* about so many of these have left */
 	uint64_t parked_changes;
 	uint64_t refused_inherited; /* changes of an earlier mount, refused since this one began */
-	struct cache_parked parked[CACHE_PARKED_TOLD]; /* of these the first */
-	size_t parked_told;
+	struct cache_failed_change parked[CACHE_FAILED_TOLD]; /* of these the first */
+	size_t failed_told;
 	const char *
 		journal_dir; /* where what is pending and parked stands; lives as long as the cache; NULL: in memory */
 	uint64_t inodes_known, names_known;

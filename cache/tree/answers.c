@@ -18,13 +18,13 @@ struct inode *tree_peek(struct tree *t, struct inode *dir, const char *name)
 }
 
 /* Whether trust in the tree is all that is missing. */
-static bool name_in_doubt_locked(
+static bool name_is_invalid_locked(
 	const struct tree *t, const struct inode *dir, const struct dentry *d, int64_t now_ms)
 {
 	if (!d)
-		return dir->complete && is_in_doubt_locked(t, dir->complete_until_ms, now_ms);
-	return is_in_doubt_locked(t, d->until_ms, now_ms) ||
-		is_in_doubt_locked(t, d->inode->attr_until_ms, now_ms);
+		return dir->complete && is_invalid_locked(t, dir->complete_until_ms, now_ms);
+	return is_invalid_locked(t, d->until_ms, now_ms) ||
+		is_invalid_locked(t, d->inode->attr_until_ms, now_ms);
 }
 
 /* Its path leads by this name from now on. */
@@ -50,8 +50,7 @@ enum tree_answer tree_find(struct tree *t, struct inode *dir, const char *name, 
 	pthread_mutex_lock(&t->lock);
 	struct dentry *d = dentry_find_locked(t, dir, name);
 
-	if (d && is_name_believed_locked(t, d, now_ms) &&
-		is_attr_believed_locked(t, d->inode, now_ms)) {
+	if (d && is_name_valid_locked(t, d, now_ms) && is_attr_valid_locked(t, d->inode, now_ms)) {
 		*out = d->inode;
 		d->inode->pins++;
 		inode_wake_locked(t, d->inode);
@@ -60,9 +59,9 @@ enum tree_answer tree_find(struct tree *t, struct inode *dir, const char *name, 
 	} else if (!d && is_complete_locked(t, dir, now_ms)) {
 		answer = TREE_ABSENT;
 		if (absent_until_ms)
-			*absent_until_ms = believed_until_locked(t, dir->complete_until_ms);
-	} else if (name_in_doubt_locked(t, dir, d, now_ms)) {
-		answer = TREE_IN_DOUBT;
+			*absent_until_ms = valid_until_locked(t, dir->complete_until_ms);
+	} else if (name_is_invalid_locked(t, dir, d, now_ms)) {
+		answer = TREE_INVALID;
 	}
 	pthread_mutex_unlock(&t->lock);
 	return answer;
@@ -89,7 +88,7 @@ int64_t attr_until_locked(const struct tree *t, const struct inode *i)
 		return INT64_MAX;
 	if (i->changing || i->provisional)
 		return 0;
-	int64_t until_ms = believed_until_locked(t, i->attr_until_ms);
+	int64_t until_ms = valid_until_locked(t, i->attr_until_ms);
 	bool was_told = i == t->root && i->attr_until_ms == TREE_HELD;
 
 	return was_told && until_ms < t->root_until_ms ? t->root_until_ms : until_ms;
@@ -175,7 +174,7 @@ bool tree_is(struct tree *t, struct inode *i, const struct attr *attr)
 bool tree_unsettled(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
-	bool unsettled = !i->settled && !is_told_of_locked(t, i);
+	bool unsettled = !i->settled && !is_maybe_foreign_locked(t, i);
 
 	pthread_mutex_unlock(&t->lock);
 	return unsettled;
@@ -214,7 +213,7 @@ bool tree_version(struct tree *t, struct inode *i, int64_t now_ms, struct attr *
 {
 	pthread_mutex_lock(&t->lock);
 	bool known = i->settled && !i->changing && S_ISREG(i->attr.mode) &&
-		is_believed_locked(t, i->attr_until_ms, now_ms);
+		is_valid_locked(t, i->attr_until_ms, now_ms);
 
 	*out = i->attr;
 	pthread_mutex_unlock(&t->lock);
@@ -225,7 +224,8 @@ bool tree_pages_current(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
 	uint64_t now = version_of(&i->attr);
-	bool current = i->has_pages && i->pages == now && (i->settled || is_told_of_locked(t, i));
+	bool current =
+		i->has_pages && i->pages == now && (i->settled || is_maybe_foreign_locked(t, i));
 
 	i->has_pages = true;
 	i->pages = now;

@@ -67,7 +67,7 @@ void await_ctime_locked(struct tree *t, struct inode *i, struct timespec ctime)
 }
 
 /* The size of a directory is the file system's own affair, and so are its links there. */
-bool is_as_foreseen(const struct attr *foreseen, const struct attr *now)
+bool is_as_applied(const struct attr *foreseen, const struct attr *now)
 {
 	return (S_ISDIR(now->mode) || now->size == foreseen->size) &&
 		time_equals(now->mtime, foreseen->mtime);
@@ -86,7 +86,7 @@ void awaited_ctime_told_locked(const struct tree *t, struct inode *i, const stru
 
 	if (!kept || !kept->is_awaited)
 		return;
-	bool is_it = time_equals(kept->real, i->attr.ctime) && is_as_foreseen(&i->attr, told) &&
+	bool is_it = time_equals(kept->real, i->attr.ctime) && is_as_applied(&i->attr, told) &&
 		is_otherwise_equal(&i->attr, told);
 
 	if (!is_it) {
@@ -109,7 +109,7 @@ void note_shown_locked(const struct tree *t, const struct inode *i, const struct
 		shown_note(t->shown, real, &shown);
 }
 
-void recall_shown_locked(struct tree *t, struct inode *i)
+void block_read_shown_locked(struct tree *t, struct inode *i)
 {
 	struct shown_inode shown;
 

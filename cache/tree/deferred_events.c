@@ -8,9 +8,9 @@
 /* As many names as a few batches of changes have; of more the oldest is judged at once. */
 #define LATE_MAX 65536
 
-struct late {
-	TAILQ_ENTRY(late) link;
-	LIST_ENTRY(late) of_name, of_dir;
+struct deferred_event {
+	TAILQ_ENTRY(deferred_event) link;
+	LIST_ENTRY(deferred_event) of_name, of_dir;
 	struct inode *dir; /* pinned */
 	char *name;
 	struct watch_event event; /* its path is our own */
@@ -30,7 +30,7 @@ static size_t dir_bucket(const struct inode *dir)
 	return XXH3_64bits(&dir, sizeof dir) % LATE_BUCKETS;
 }
 
-static void late_free(struct late *l)
+static void deferred_event_free(struct deferred_event *l)
 {
 	free((char *)l->event.path);
 	free((char *)l->event.from);
@@ -38,24 +38,25 @@ static void late_free(struct late *l)
 	free(l);
 }
 
-static struct late *late_new(struct inode *dir, const char *name, const struct watch_event *event)
+static struct deferred_event *deferred_event_new(
+	struct inode *dir, const char *name, const struct watch_event *event)
 {
-	struct late *l = calloc(1, sizeof *l);
+	struct deferred_event *l = calloc(1, sizeof *l);
 
 	if (!l)
 		return NULL;
-	*l = (struct late){
+	*l = (struct deferred_event){
 		.dir = dir, .name = strdup(name), .event = *event, .told_ms = tree_now_ms()
 	};
 	l->event.path = strdup(event->path);
 	l->event.from = event->from ? strdup(event->from) : NULL;
 	if (l->name && l->event.path && !event->from == !l->event.from)
 		return l;
-	late_free(l);
+	deferred_event_free(l);
 	return NULL;
 }
 
-static void late_add_locked(struct tree *t, struct late *l)
+static void deferred_event_add_locked(struct tree *t, struct deferred_event *l)
 {
 	l->serial = ++t->serial;
 	l->dir->pins++;
@@ -66,19 +67,20 @@ static void late_add_locked(struct tree *t, struct late *l)
 	t->late_count++;
 }
 
-static void late_drop_locked(struct tree *t, struct late *l)
+static void deferred_event_drop_locked(struct tree *t, struct deferred_event *l)
 {
 	TAILQ_REMOVE(&t->late, l, link);
 	LIST_REMOVE(l, of_name);
 	LIST_REMOVE(l, of_dir);
 	t->late_count--;
 	inode_unpin_locked(t, l->dir);
-	late_free(l);
+	deferred_event_free(l);
 }
 
-static struct late *late_find_locked(struct tree *t, const struct inode *dir, const char *name)
+static struct deferred_event *deferred_event_find_locked(
+	struct tree *t, const struct inode *dir, const char *name)
 {
-	struct late *l;
+	struct deferred_event *l;
 
 	LIST_FOREACH(l, &t->late_by_name[name_bucket(dir, name)], of_name)
 	{
@@ -88,59 +90,60 @@ static struct late *late_find_locked(struct tree *t, const struct inode *dir, co
 	return NULL;
 }
 
-void late_forget_locked(struct tree *t, const struct inode *dir)
+void deferred_event_forget_locked(struct tree *t, const struct inode *dir)
 {
-	struct late *next;
+	struct deferred_event *next;
 
-	for (struct late *l = LIST_FIRST(&t->late_by_dir[dir_bucket(dir)]); l; l = next) {
+	for (struct deferred_event *l = LIST_FIRST(&t->late_by_dir[dir_bucket(dir)]); l; l = next) {
 		next = LIST_NEXT(l, of_dir);
 		if (l->dir == dir)
-			late_drop_locked(t, l);
+			deferred_event_drop_locked(t, l);
 	}
 }
 
-void late_release_locked(struct tree *t)
+void deferred_event_release_locked(struct tree *t)
 {
 	while (!TAILQ_EMPTY(&t->late))
-		late_drop_locked(t, TAILQ_FIRST(&t->late));
+		deferred_event_drop_locked(t, TAILQ_FIRST(&t->late));
 }
 
 /* ---- Judging ---- */
 
 /* Whether others went with it, as those of a directory that is lost: then the lists begin anew. */
-static bool late_judge_locked(struct tree *t, struct late *l)
+static bool deferred_event_resolve_locked(struct tree *t, struct deferred_event *l)
 {
 	size_t count = t->late_count;
 
-	judge_locked(t, l->dir, l->name, &l->event);
-	late_drop_locked(t, l);
+	resolve_locked(t, l->dir, l->name, &l->event);
+	deferred_event_drop_locked(t, l);
 	return t->late_count != count - 1;
 }
 
-static bool is_early_still(struct tree *t, const struct late *l)
+static bool is_early_still(struct tree *t, const struct deferred_event *l)
 {
 	return is_early_locked(l->dir, dentry_find_locked(t, l->dir, l->name), &l->event);
 }
 
-static bool is_overdue(struct tree *t, const struct late *l, int64_t now_ms)
+static bool is_overdue(struct tree *t, const struct deferred_event *l, int64_t now_ms)
 {
 	const struct dentry *d = dentry_find_locked(t, l->dir, l->name);
-	bool is_foreseen = l->dir->changing && l->dir->changing == l->dir->foreseen;
+	bool has_local_effect = l->dir->changing && l->dir->changing == l->dir->foreseen;
 
-	return is_foreseen && now_ms - l->told_ms >= TREE_LATE_MS && !(d && d->inode->changing);
+	return has_local_effect && now_ms - l->told_ms >= TREE_LATE_MS &&
+		!(d && d->inode->changing);
 }
 
 /* Should it have been an echo of ours, then it costs a question. */
-static void judge_overdue_locked(struct tree *t)
+static void resolve_overdue_locked(struct tree *t)
 {
 	int64_t now_ms = tree_now_ms();
 
-	if (TAILQ_EMPTY(&t->late) || now_ms - t->late_judged_ms < TREE_LATE_MS)
+	if (TAILQ_EMPTY(&t->late) || now_ms - t->deferred_event_resolved_ms < TREE_LATE_MS)
 		return;
-	t->late_judged_ms = now_ms;
-	for (struct late *l = TAILQ_FIRST(&t->late), *next; l; l = next) {
+	t->deferred_event_resolved_ms = now_ms;
+	for (struct deferred_event *l = TAILQ_FIRST(&t->late), *next; l; l = next) {
 		next = TAILQ_NEXT(l, link);
-		if (is_overdue(t, l, now_ms) && late_judge_locked(t, l))
+		if (is_overdue(t, l, now_ms) && deferred_event_resolve_locked(t, l))
 			next = TAILQ_FIRST(&t->late);
 	}
 }
@@ -149,36 +152,36 @@ static void judge_overdue_locked(struct tree *t)
 void put_off_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event)
 {
-	struct late *old = late_find_locked(t, dir, name);
-	struct late *l = late_new(dir, name, event);
+	struct deferred_event *old = deferred_event_find_locked(t, dir, name);
+	struct deferred_event *l = deferred_event_new(dir, name, event);
 
 	if (l && old && old->event.kind == WATCH_CREATED && event->kind != WATCH_REMOVED)
 		l->event.kind = WATCH_CREATED;
 	if (old)
-		late_drop_locked(t, old);
+		deferred_event_drop_locked(t, old);
 	if (!l) {
 		news_locked(t, dir, name, dentry_find_locked(t, dir, name), event);
 		return;
 	}
-	late_add_locked(t, l);
+	deferred_event_add_locked(t, l);
 	if (t->late_count > LATE_MAX)
-		late_judge_locked(t, TAILQ_FIRST(&t->late));
+		deferred_event_resolve_locked(t, TAILQ_FIRST(&t->late));
 }
 
 bool is_put_off_locked(struct tree *t, const struct inode *i)
 {
 	const struct dentry *d = t->late_count ? i->names : NULL;
 
-	while (d && !late_find_locked(t, d->dir, d->name))
+	while (d && !deferred_event_find_locked(t, d->dir, d->name))
 		d = d->next_of_inode;
 	return d;
 }
 
 /* One of a name of `i` that can be judged; NULL: there is none. */
-static struct late *ripe_name_locked(struct tree *t, const struct inode *i)
+static struct deferred_event *ripe_name_locked(struct tree *t, const struct inode *i)
 {
 	for (const struct dentry *d = i->names; d; d = d->next_of_inode) {
-		struct late *l = late_find_locked(t, d->dir, d->name);
+		struct deferred_event *l = deferred_event_find_locked(t, d->dir, d->name);
 
 		if (l && !is_early_still(t, l))
 			return l;
@@ -186,66 +189,66 @@ static struct late *ripe_name_locked(struct tree *t, const struct inode *i)
 	return NULL;
 }
 
-static void judge_entries_locked(struct tree *t, const struct inode *dir)
+static void resolve_entries_locked(struct tree *t, const struct inode *dir)
 {
 	size_t bucket = dir_bucket(dir);
 
-	for (struct late *l = LIST_FIRST(&t->late_by_dir[bucket]), *next; l; l = next) {
+	for (struct deferred_event *l = LIST_FIRST(&t->late_by_dir[bucket]), *next; l; l = next) {
 		next = LIST_NEXT(l, of_dir);
-		if (l->dir == dir && !is_early_still(t, l) && late_judge_locked(t, l))
+		if (l->dir == dir && !is_early_still(t, l) && deferred_event_resolve_locked(t, l))
 			next = LIST_FIRST(&t->late_by_dir[bucket]);
 	}
 }
 
 /* What is judged may take names away: they are looked for anew each time. */
-static void judge_ripe_locked(struct tree *t, struct inode *i)
+static void resolve_ripe_locked(struct tree *t, struct inode *i)
 {
-	struct late *l;
+	struct deferred_event *l;
 
 	i->pins++;
 	inode_wake_locked(t, i);
 	while ((l = ripe_name_locked(t, i)))
-		late_judge_locked(t, l);
-	judge_entries_locked(t, i);
+		deferred_event_resolve_locked(t, l);
+	resolve_entries_locked(t, i);
 	inode_unpin_locked(t, i);
 }
 
-void judge_late_locked(struct tree *t, struct inode *i)
+void resolve_late_locked(struct tree *t, struct inode *i)
 {
 	if (!i->changing && t->late_count)
-		judge_ripe_locked(t, i);
-	judge_overdue_locked(t);
+		resolve_ripe_locked(t, i);
+	resolve_overdue_locked(t);
 }
 
-void tree_judge_overdue(struct tree *t)
+void tree_resolve_overdue(struct tree *t)
 {
 	pthread_mutex_lock(&t->lock);
-	judge_overdue_locked(t);
+	resolve_overdue_locked(t);
 	pthread_mutex_unlock(&t->lock);
 }
 
-void judge_learned_locked(struct tree *t, struct inode *dir, const char *name, uint64_t seen)
+void resolve_learned_locked(struct tree *t, struct inode *dir, const char *name, uint64_t seen)
 {
-	struct late *l = late_find_locked(t, dir, name);
+	struct deferred_event *l = deferred_event_find_locked(t, dir, name);
 
 	if (l && l->serial <= seen)
-		late_drop_locked(t, l);
+		deferred_event_drop_locked(t, l);
 	else if (l && !is_early_still(t, l))
-		late_judge_locked(t, l);
+		deferred_event_resolve_locked(t, l);
 }
 
 /* Those of names that the answer did not have are judged: they came later. */
-void judge_complete_locked(struct tree *t, struct inode *dir, uint64_t seen)
+void resolve_complete_locked(struct tree *t, struct inode *dir, uint64_t seen)
 {
-	struct late *next;
+	struct deferred_event *next;
 
-	for (struct late *l = LIST_FIRST(&t->late_by_dir[dir_bucket(dir)]); l; l = next) {
+	for (struct deferred_event *l = LIST_FIRST(&t->late_by_dir[dir_bucket(dir)]); l; l = next) {
 		next = LIST_NEXT(l, of_dir);
 		if (l->dir != dir)
 			continue;
 		if (l->serial <= seen)
-			late_drop_locked(t, l);
+			deferred_event_drop_locked(t, l);
 		else if (!is_early_still(t, l))
-			late_judge_locked(t, l);
+			deferred_event_resolve_locked(t, l);
 	}
 }

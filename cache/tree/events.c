@@ -75,14 +75,14 @@ static bool is_told_the_same(const struct dentry *d, const struct watch_event *e
 static void touch_locked(struct tree *t, struct inode *i)
 {
 	i->changed = ++t->serial;
-	i->told_of = true;
+	i->maybe_foreign = true;
 }
 
 /* What lies in a directory that went, or was away, may have changed where nobody told of it. */
-static void doubt_inside_locked(struct tree *t, struct inode *i)
+static void invalidate_inside_locked(struct tree *t, struct inode *i)
 {
 	if (S_ISDIR(i->attr.mode))
-		doubt_and_tell_below_locked(t, i);
+		invalidate_and_tell_below_locked(t, i);
 }
 
 /* What is told of an inode is the latest state of it. */
@@ -98,11 +98,12 @@ static void take_attr_locked(struct tree *t, struct inode *i, const struct watch
 	i->own = false;
 	kernel_forgets_inode_locked(t, i, pages);
 	if (event->kind == WATCH_CREATED)
-		doubt_inside_locked(t, i);
+		invalidate_inside_locked(t, i);
 }
 
 /* A name that is not what we thought, in a directory that is not what it was. */
-static void doubt_name_locked(struct tree *t, struct inode *dir, const char *name, struct dentry *d)
+static void invalidate_name_locked(
+	struct tree *t, struct inode *dir, const char *name, struct dentry *d)
 {
 	touch_locked(t, dir);
 	dir->attr_until_ms = 0;
@@ -112,7 +113,7 @@ static void doubt_name_locked(struct tree *t, struct inode *dir, const char *nam
 		d->until_ms = 0;
 		d->inode->attr_until_ms = 0;
 		kernel_forgets_inode_locked(t, d->inode, true);
-		doubt_inside_locked(t, d->inode);
+		invalidate_inside_locked(t, d->inode);
 	}
 	kernel_forgets_name_locked(t, dir, name, d, false);
 	kernel_forgets_inode_locked(t, dir, false);
@@ -246,13 +247,13 @@ void news_locked(struct tree *t, struct inode *dir, const char *name, struct den
 	if (is_told_the_same(d, event)) {
 		take_attr_locked(t, d->inode, event);
 	} else {
-		doubt_name_locked(t, dir, name, d);
+		invalidate_name_locked(t, dir, name, d);
 		move_told_locked(t, dir, name, event);
 	}
 	tell_locked(t, &(struct tree_told){ .event = event });
 }
 
-void judge_locked(
+void resolve_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event)
 {
 	struct dentry *d = dentry_find_locked(t, dir, name);
@@ -277,7 +278,7 @@ void stray_ends_locked(struct tree *t, struct inode *i)
 		return;
 	i->strays = false;
 	if (t->has_missed)
-		doubt_and_tell_below_locked(t, i);
+		invalidate_and_tell_below_locked(t, i);
 	if (!--t->strays)
 		t->has_missed = false;
 }
@@ -295,7 +296,7 @@ static bool may_be_missed_locked(const struct tree *t, const struct inode *dir, 
 /* ---- One event ---- */
 
 /* While a change of ours in it is under way its answer brings the attributes, and what is told once more costs little. */
-static void hear_root_locked(struct tree *t, const struct watch_event *event)
+static void apply_event_of_root_locked(struct tree *t, const struct watch_event *event)
 {
 	struct inode *root = t->root;
 
@@ -313,12 +314,12 @@ static void note_told_locked(struct tree *t, struct dentry *d, const struct watc
 	struct inode *told = event->has_attr ? inode_find_locked(t, &event->attr) : NULL;
 
 	if (d)
-		d->inode->told_of = true;
+		d->inode->maybe_foreign = true;
 	if (told)
-		told->told_of = true;
+		told->maybe_foreign = true;
 }
 
-static void hear_name_locked(
+static void apply_event_of_name_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event)
 {
 	struct dentry *d = dentry_find_locked(t, dir, name);
@@ -349,7 +350,7 @@ static bool is_gone_with_its_dir_locked(
 	return event->kind == WATCH_REMOVED && is_absent_locked(t, dir);
 }
 
-void tree_hear(struct tree *t, const struct watch_event *event)
+void tree_apply_event(struct tree *t, const struct watch_event *event)
 {
 	const char *rest;
 
@@ -359,7 +360,7 @@ void tree_hear(struct tree *t, const struct watch_event *event)
 	if (t->strays && may_be_missed_locked(t, dir, rest))
 		t->has_missed = true;
 	if (!*event->path) {
-		hear_root_locked(t, event);
+		apply_event_of_root_locked(t, event);
 	} else if (strchr(rest, '/') && is_gone_with_its_dir_locked(t, dir, event)) {
 		/* Nothing that is known changes by it. */
 	} else if (strchr(rest, '/')) {
@@ -369,7 +370,7 @@ void tree_hear(struct tree *t, const struct watch_event *event)
 		note_told_locked(t, NULL, event);
 		tell_locked(t, &(struct tree_told){ .event = event });
 	} else {
-		hear_name_locked(t, dir, rest, event);
+		apply_event_of_name_locked(t, dir, rest, event);
 	}
 	pthread_mutex_unlock(&t->lock);
 }

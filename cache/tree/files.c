@@ -74,9 +74,9 @@ static bool add_locked(struct gathering *g, struct inode *i)
 
 static bool is_known_locked(const struct gathering *g, const struct dentry *d)
 {
-	return is_believed_locked(g->tree, d->until_ms, g->now_ms) &&
-		is_believed_locked(g->tree, d->inode->attr_until_ms, g->now_ms) &&
-		!d->inode->changing && !d->inode->owed && !owes_path_locked(g->tree, d->dir);
+	return is_valid_locked(g->tree, d->until_ms, g->now_ms) &&
+		is_valid_locked(g->tree, d->inode->attr_until_ms, g->now_ms) &&
+		!d->inode->changing && !d->inode->owed && !path_is_unsynced_locked(g->tree, d->dir);
 }
 
 static bool may_come_locked(const struct gathering *g, const struct dentry *d)

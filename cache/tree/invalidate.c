@@ -2,47 +2,47 @@
 #include "cache/tree/tree_inside.h"
 
 /* What is held comes back with the next audit, unless it is to be forgotten. */
-static void doubt_belief(int64_t *until_ms, bool forget)
+static void invalidate_validity(int64_t *until_ms, bool forget)
 {
 	if (forget || *until_ms != TREE_HELD)
 		*until_ms = 0;
 }
 
-static void doubt_locked(struct tree *t, bool forget)
+static void invalidate_locked(struct tree *t, bool forget)
 {
 	t->doubted = ++t->serial; /* answers under way are older than this */
-	t->trusted_until_ms = t->root_until_ms = 0;
+	t->validated_until_ms = t->root_until_ms = 0;
 	FOR_EACH_INODE(t, i)
 	{
-		doubt_belief(&i->attr_until_ms, forget);
-		doubt_belief(&i->complete_until_ms, forget);
+		invalidate_validity(&i->attr_until_ms, forget);
+		invalidate_validity(&i->complete_until_ms, forget);
 	}
 	for (size_t b = 0; b < t->names_room; b++)
 		for (struct dentry *d = t->names[b]; d; d = d->next_in_bucket)
-			doubt_belief(&d->until_ms, forget);
+			invalidate_validity(&d->until_ms, forget);
 }
 
-static void doubt_all_locked(struct tree *t)
+static void invalidate_all_locked(struct tree *t)
 {
-	doubt_locked(t, false);
+	invalidate_locked(t, false);
 	t->inodes_taken = t->names_taken = 0;
 	t->negative_taken = TAILQ_FIRST(&t->negatives);
 }
 
-void tree_doubt_all(struct tree *t)
+void tree_invalidate_all(struct tree *t)
 {
 	pthread_mutex_lock(&t->lock);
-	doubt_all_locked(t);
+	invalidate_all_locked(t);
 	pthread_mutex_unlock(&t->lock);
 }
 
-void tree_doubt_all_but_root(struct tree *t, uint64_t seen, const struct tree_news *root)
+void tree_invalidate_all_but_root(struct tree *t, uint64_t seen, const struct tree_news *root)
 {
 	pthread_mutex_lock(&t->lock);
 	bool is_news =
 		is_same_file(&t->root->attr, &root->attr) && is_news_locked(t, t->root, seen);
 
-	doubt_all_locked(t);
+	invalidate_all_locked(t);
 	if (is_news) {
 		take_news_locked(t, t->root, seen, root);
 		t->root_until_ms = root->until_ms;
@@ -55,7 +55,7 @@ void tree_doubt_all_but_root(struct tree *t, uint64_t seen, const struct tree_ne
 void tree_forget(struct tree *t)
 {
 	pthread_mutex_lock(&t->lock);
-	doubt_locked(t, true);
+	invalidate_locked(t, true);
 	/* While a stream begins nothing is held anyway. */
 	if (t->held_from == UINT64_MAX)
 		t->held_before = t->serial;

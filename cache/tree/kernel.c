@@ -144,7 +144,7 @@ int64_t tree_give_name(struct tree *t, struct inode *dir, const char *name, cons
 	pthread_mutex_lock(&t->lock);
 	struct dentry *d = dentry_find_locked(t, dir, name);
 	bool may_keep = d && d->inode == i && !may_be_copied_up_locked(i);
-	int64_t until_ms = may_keep ? believed_until_locked(t, d->until_ms) : 0;
+	int64_t until_ms = may_keep ? valid_until_locked(t, d->until_ms) : 0;
 
 	if (until_ms)
 		raise_until(&d->kernel_until_ms, kernel_until(until_ms));
@@ -222,7 +222,7 @@ void kernel_forgets_absent_locked(struct tree *t, struct inode *dir)
 /* Whether a belief that was in doubt is held again. */
 static bool is_held_again_locked(const struct tree *t, int64_t until_ms, int64_t now_ms)
 {
-	return until_ms == TREE_HELD && !t->is_unheard && is_believed_locked(t, until_ms, now_ms);
+	return until_ms == TREE_HELD && !t->is_offline && is_valid_locked(t, until_ms, now_ms);
 }
 
 /* Of an open file the pages, too: contents that changed within a tick of the clock look the same. */

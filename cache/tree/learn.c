@@ -153,7 +153,7 @@ static struct inode *inode_learned_locked(struct tree *t, const struct attr *att
 	struct inode *i = inode_new_locked(t, attr);
 
 	if (i)
-		recall_shown_locked(t, i);
+		block_read_shown_locked(t, i);
 	if (i && is_older)
 		inode_unhash_locked(t, i);
 	else if (i && known)
@@ -183,7 +183,7 @@ static struct inode *inode_for_locked(
 static bool is_outdated_locked(const struct tree *t, const struct dentry *d, uint64_t seen)
 {
 	return !is_newer(d->inode, seen) && !is_only_here_locked(d, seen) &&
-		!is_name_believed_locked(t, d, tree_now_ms());
+		!is_name_valid_locked(t, d, tree_now_ms());
 }
 
 /*
@@ -217,7 +217,7 @@ bool is_absent_locked(const struct tree *t, const struct inode *dir)
 {
 	return dir->complete &&
 		(dir->complete_until_ms == TREE_HELD ||
-			is_believed_locked(t, dir->complete_until_ms, tree_now_ms()));
+			is_valid_locked(t, dir->complete_until_ms, tree_now_ms()));
 }
 
 static struct dentry *learn_dentry_locked(
@@ -236,7 +236,7 @@ static struct dentry *learn_dentry_locked(
 /* Not to be believed; but what is newer than all we know says that we do not know it. */
 static void pass_news_locked(struct inode *i, const struct tree_news *news)
 {
-	i->told_of = true;
+	i->maybe_foreign = true;
 	if (!is_same_file(&i->attr, &news->attr))
 		return;
 	if (news->link && !inode_extra_locked(i)->link)
@@ -271,8 +271,8 @@ struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *nam
 			*changed = take_news_locked(t, i, seen, news);
 		else
 			pass_news_locked(i, news);
-		recall_link_locked(t, i);
-		judge_learned_locked(t, dir, name, seen);
+		block_read_link_locked(t, i);
+		resolve_learned_locked(t, dir, name, seen);
 	}
 	pthread_mutex_unlock(&t->lock);
 	return i;
@@ -298,9 +298,9 @@ bool tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint
 	if (believed) {
 		if (d)
 			dentry_lost_locked(t, d);
-		judge_learned_locked(t, dir, name, seen);
+		resolve_learned_locked(t, dir, name, seen);
 	} else if (d) {
-		d->inode->told_of = true;
+		d->inode->maybe_foreign = true;
 	}
 	pthread_mutex_unlock(&t->lock);
 	return believed;
@@ -318,7 +318,7 @@ static void replace_root_locked(struct tree *t, const struct attr *attr)
 	root->attr = *attr;
 	inode_hash_locked(t, root);
 	root->attr_until_ms = 0;
-	doubt_and_tell_below_locked(t, root);
+	invalidate_and_tell_below_locked(t, root);
 }
 
 static bool replaces_root_locked(
@@ -335,7 +335,7 @@ enum err tree_learn_attr(struct tree *t, struct inode *i, uint64_t seen,
 
 	*changed = false;
 	pthread_mutex_lock(&t->lock);
-	i->told_of |= !is_same_file(&i->attr, &news->attr);
+	i->maybe_foreign |= !is_same_file(&i->attr, &news->attr);
 	if (replaces_root_locked(t, i, seen, &news->attr))
 		replace_root_locked(t, &news->attr);
 	if (!is_same_file(&i->attr, &news->attr))
@@ -344,7 +344,7 @@ enum err tree_learn_attr(struct tree *t, struct inode *i, uint64_t seen,
 		*changed = take_news_locked(t, i, seen, news);
 	else
 		pass_news_locked(i, news);
-	recall_link_locked(t, i);
+	block_read_link_locked(t, i);
 	pthread_mutex_unlock(&t->lock);
 	return kind;
 }
@@ -364,7 +364,7 @@ bool tree_name_failed(struct tree *t, struct inode *i, const struct tree_path *p
 	bool was_staged = path_is_staged(path->text);
 
 	pthread_mutex_lock(&t->lock);
-	if (owes_path_locked(t, i)) {
+	if (path_is_unsynced_locked(t, i)) {
 		/* No wonder. */
 		pthread_mutex_unlock(&t->lock);
 		return true;
@@ -385,7 +385,7 @@ bool tree_name_failed(struct tree *t, struct inode *i, const struct tree_path *p
 	return may_have_other;
 }
 
-void tree_doubt(struct tree *t, struct inode *i)
+void tree_invalidate(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
 	take_back_locked(t, i);

@@ -45,7 +45,7 @@ bool tree_learn_complete(struct tree *t, struct inode *dir, const struct tree_li
 		dir->complete = true;
 		dir->complete_until_ms = belief_locked(t, dir, l->seen, l->name_until_ms);
 		dir->listed_until_ms = belief_locked(t, dir, l->seen, l->until_ms);
-		judge_complete_locked(t, dir, l->seen);
+		resolve_complete_locked(t, dir, l->seen);
 	}
 	pthread_mutex_unlock(&t->lock);
 	return believed;
@@ -57,7 +57,7 @@ static void raise_from(int64_t *until_ms, int64_t from_ms, int64_t to_ms)
 		*until_ms = to_ms;
 }
 
-void tree_believe_longer(struct tree *t, struct inode *dir, const struct tree_listing *from,
+void tree_extend_validity(struct tree *t, struct inode *dir, const struct tree_listing *from,
 	const struct tree_listing *until)
 {
 	pthread_mutex_lock(&t->lock);
@@ -99,14 +99,14 @@ uint32_t tree_awaited(struct tree *t, const struct inode *dir)
 
 bool is_complete_locked(const struct tree *t, const struct inode *dir, int64_t now_ms)
 {
-	bool is_told = dir->provisional || is_believed_locked(t, dir->complete_until_ms, now_ms);
+	bool is_told = dir->provisional || is_valid_locked(t, dir->complete_until_ms, now_ms);
 
 	return dir->complete && dir->changing == dir->foreseen && is_told;
 }
 
 static bool is_listed_locked(const struct tree *t, const struct inode *dir, int64_t now_ms)
 {
-	bool is_told = dir->provisional || is_believed_locked(t, dir->listed_until_ms, now_ms);
+	bool is_told = dir->provisional || is_valid_locked(t, dir->listed_until_ms, now_ms);
 
 	return is_complete_locked(t, dir, now_ms) && is_told;
 }
@@ -220,7 +220,7 @@ static bool wants_listing_locked(const struct tree *t, const struct inode *dir, 
 	bool is_held = dir->complete && dir->complete_until_ms == TREE_HELD;
 
 	return !dir->awaited && !dir->lists_alone && !dir->changing && !is_held &&
-		!is_listed_locked(t, dir, now_ms) && !owes_path_locked(t, dir);
+		!is_listed_locked(t, dir, now_ms) && !path_is_unsynced_locked(t, dir);
 }
 
 /* false: there is no room for it. */
@@ -278,7 +278,8 @@ static void descend_to_end_locked(struct tree *t, struct descent *d)
 }
 
 /* Returns how many; SIZE_MAX: there is no memory. */
-static size_t fill_known_locked(struct tree *t, const struct descent *d, struct tree_start *out)
+static size_t background_fetch_known_locked(
+	struct tree *t, const struct descent *d, struct tree_start *out)
 {
 	size_t count = 0, bytes = SIZE_MAX;
 
@@ -287,8 +288,8 @@ static size_t fill_known_locked(struct tree *t, const struct descent *d, struct 
 
 		if (!dir->children && !dir->complete && dir != t->root)
 			continue;
-		if (owes_path_locked(t, dir)) {
-			doubt_entries_locked(dir);
+		if (path_is_unsynced_locked(t, dir)) {
+			invalidate_entries_locked(dir);
 			continue;
 		}
 		if (!start_fill_locked(t, dir, &out[count], &bytes))
@@ -308,7 +309,7 @@ struct tree_start *tree_known_dirs(struct tree *t, size_t *count)
 	descend_to_end_locked(t, &d);
 	starts = d.is_cut ? NULL : calloc(d.count + 1, sizeof *starts);
 	if (starts)
-		known = fill_known_locked(t, &d, starts);
+		known = background_fetch_known_locked(t, &d, starts);
 	pthread_mutex_unlock(&t->lock);
 	free(d.dirs);
 	if (known != SIZE_MAX) {

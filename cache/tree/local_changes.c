@@ -12,13 +12,13 @@
  */
 static void change_begins_locked(struct tree *t, const struct tree_scope *s, struct inode *i)
 {
-	if (!s->is_foreseen || !i->foreseen)
+	if (!s->has_local_effect || !i->foreseen)
 		i->changed = s->begun;
-	if (!s->is_foreseen)
+	if (!s->has_local_effect)
 		take_back_locked(t, i);
-	i->told_of |= !s->is_foreseen;
+	i->maybe_foreign |= !s->has_local_effect;
 	i->changing++;
-	i->foreseen += s->is_foreseen;
+	i->foreseen += s->has_local_effect;
 	i->pins++;
 	inode_wake_locked(t, i);
 }
@@ -27,8 +27,8 @@ static void change_ends_locked(
 	struct tree *t, const struct tree_scope *s, struct inode *i, uint64_t ended)
 {
 	i->changing--;
-	i->foreseen -= s->is_foreseen;
-	if (s->is_foreseen && i->foreseen)
+	i->foreseen -= s->has_local_effect;
+	if (s->has_local_effect && i->foreseen)
 		return;
 	i->changed = ended;
 	if (!i->foreseen) {
@@ -69,7 +69,7 @@ void tree_change_ends(struct tree *t, struct tree_scope *s)
 			change_ends_locked(t, s, s->inodes[n], ended);
 	for (int n = 0; n < TREE_SCOPE_MAX; n++)
 		if (s->inodes[n])
-			judge_late_locked(t, s->inodes[n]);
+			resolve_late_locked(t, s->inodes[n]);
 	for (int n = 0; n < TREE_SCOPE_MAX; n++)
 		if (s->inodes[n])
 			names_prune_after_locked(t, s->inodes[n]);

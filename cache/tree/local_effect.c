@@ -30,7 +30,7 @@ static uint64_t blocks_of(uint64_t size)
  * get blocks, also inside the file: it may have a hole there. A file that has all its blocks gets
  * no more of them.
  */
-static void foresee_bytes(struct attr *attr, uint64_t begin, uint64_t end)
+static void apply_local_bytes(struct attr *attr, uint64_t begin, uint64_t end)
 {
 	uint64_t most, written = begin < end ? blocks_of(end) - begin / 512 : 0;
 
@@ -42,7 +42,7 @@ static void foresee_bytes(struct attr *attr, uint64_t begin, uint64_t end)
 }
 
 /* What is added is a hole. */
-static void foresee_size(struct attr *attr, uint64_t size)
+static void apply_local_size(struct attr *attr, uint64_t size)
 {
 	if (attr->blocks > blocks_of(size))
 		attr->blocks = blocks_of(size);
@@ -50,42 +50,42 @@ static void foresee_size(struct attr *attr, uint64_t size)
 }
 
 /* File systems that do not count the directories in a directory say 1 of each. */
-static void foresee_links(struct attr *attr, int links)
+static void apply_local_links(struct attr *attr, int links)
 {
 	if (S_ISDIR(attr->mode) ? attr->nlink > 1 : links > 0 || attr->nlink > 0)
 		attr->nlink += (uint32_t)links;
 }
 
-static void foresee_set(struct attr *attr, const struct change *set, struct timespec now)
+static void apply_local_set(struct attr *attr, const struct change *set, struct timespec now)
 {
 	if (set->set & SET_SIZE)
-		foresee_size(attr, set->size);
+		apply_local_size(attr, set->size);
 	set_attr(attr, set, now);
 }
 
-static void foresee_locked(struct tree *t, struct inode *i, const struct tree_foresight *f)
+static void apply_local_locked(struct tree *t, struct inode *i, const struct tree_local_effect *f)
 {
 	bool keeps_mtime = f->keeps_mtime || (f->set && !(f->set->set & SET_SIZE));
 	struct attr attr = i->attr;
 	struct timespec now = time_of_change_locked(i, f->now);
 
-	foresee_bytes(&attr, f->begin, f->end);
-	foresee_links(&attr, f->links);
+	apply_local_bytes(&attr, f->begin, f->end);
+	apply_local_links(&attr, f->links);
 	attr.ctime = now;
 	if (!keeps_mtime)
 		attr.mtime = now;
 	if (f->set)
-		foresee_set(&attr, f->set, f->now);
-	if (i->extra && (f->is_forgotten || (f->asker && f->asker == i->extra->lent_to)))
-		i->extra->lent_to = 0;
+		apply_local_set(&attr, f->set, f->now);
+	if (i->extra && (f->is_forgotten || (f->asker && f->asker == i->extra->delegated_to)))
+		i->extra->delegated_to = 0;
 	set_own_attr_locked(t, i, &attr);
 	i->settled = false;
 }
 
-void tree_foresee(struct tree *t, struct inode *i, const struct tree_foresight *f)
+void tree_apply_local(struct tree *t, struct inode *i, const struct tree_local_effect *f)
 {
 	pthread_mutex_lock(&t->lock);
-	foresee_locked(t, i, f);
+	apply_local_locked(t, i, f);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -99,7 +99,7 @@ static void adopt_answer_locked(struct tree *t, const struct tree_scope *s, stru
 		await_ctime_locked(t, i, attr->ctime);
 		return;
 	}
-	if (is_as_foreseen(&foreseen, &i->attr))
+	if (is_as_applied(&foreseen, &i->attr))
 		keep_ctime_locked(i, shown);
 	note_shown_locked(t, i, attr);
 	note_link_locked(t, i);
@@ -131,16 +131,16 @@ void tree_answered_untold(struct tree *t, struct inode *i, struct timespec ctime
 	pthread_mutex_unlock(&t->lock);
 }
 
-static bool is_foreseen_locked(const struct tree *t, const struct inode *i)
+static bool has_local_effect_locked(const struct tree *t, const struct inode *i)
 {
 	return (i->foreseen || i->provisional) && i->changing == i->foreseen &&
-		is_attr_believed_locked(t, i, tree_now_ms());
+		is_attr_valid_locked(t, i, tree_now_ms());
 }
 
-bool tree_foreseen(struct tree *t, struct inode *i, struct attr *out)
+bool tree_local_attr(struct tree *t, struct inode *i, struct attr *out)
 {
 	pthread_mutex_lock(&t->lock);
-	bool known = is_foreseen_locked(t, i);
+	bool known = has_local_effect_locked(t, i);
 
 	*out = i->attr;
 	show_locked(t, i, out);
@@ -153,13 +153,13 @@ bool tree_base(struct tree *t, struct inode *i, struct attr *out)
 	int64_t now_ms = tree_now_ms();
 
 	pthread_mutex_lock(&t->lock);
-	bool is_trusted = is_believed_locked(t, i->attr_until_ms, now_ms) ||
-		is_in_doubt_locked(t, i->attr_until_ms, now_ms);
+	bool is_trusted = is_valid_locked(t, i->attr_until_ms, now_ms) ||
+		is_invalid_locked(t, i->attr_until_ms, now_ms);
 	bool known = i->settled && !i->changing && S_ISREG(i->attr.mode) && is_trusted &&
 		!is_put_off_locked(t, i);
 
 	*out = i->attr;
-	i->told_of = false;
+	i->maybe_foreign = false;
 	pthread_mutex_unlock(&t->lock);
 	return known;
 }
@@ -167,7 +167,7 @@ bool tree_base(struct tree *t, struct inode *i, struct attr *out)
 bool tree_base_holds(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
-	bool holds = is_foreseen_locked(t, i) && !i->told_of && !t->has_missed;
+	bool holds = has_local_effect_locked(t, i) && !i->maybe_foreign && !t->has_missed;
 
 	pthread_mutex_unlock(&t->lock);
 	return holds;
@@ -175,41 +175,42 @@ bool tree_base_holds(struct tree *t, struct inode *i)
 
 /* ---- What the kernel keeps meanwhile ---- */
 
-static int64_t ahead_until_locked(const struct tree *t, const struct inode *i)
+static int64_t read_ahead_until_locked(const struct tree *t, const struct inode *i)
 {
-	return i->provisional ? INT64_MAX : believed_until_locked(t, i->attr_until_ms);
+	return i->provisional ? INT64_MAX : valid_until_locked(t, i->attr_until_ms);
 }
 
 #define LENT_TO_SEVERAL (-1)
 
-static void note_lent(struct inode_extra *x, pid_t asker, int64_t until_ms)
+static void note_delegated(struct inode_extra *x, pid_t asker, int64_t until_ms)
 {
-	bool is_alone = asker && (!x->lent_to || x->lent_to == asker);
+	bool is_alone = asker && (!x->delegated_to || x->delegated_to == asker);
 
-	if (!x->lent_to || x->lent_until_ms < until_ms)
-		x->lent_until_ms = until_ms;
-	x->lent_to = is_alone ? asker : LENT_TO_SEVERAL;
+	if (!x->delegated_to || x->delegated_until_ms < until_ms)
+		x->delegated_until_ms = until_ms;
+	x->delegated_to = is_alone ? asker : LENT_TO_SEVERAL;
 }
 
-static int64_t lent_until_locked(
-	const struct tree *t, const struct inode *i, const struct tree_lending *how, bool is_ahead)
+static int64_t delegated_until_locked(const struct tree *t, const struct inode *i,
+	const struct tree_delegation *how, bool is_ahead)
 {
-	int64_t until_ms = is_ahead ? ahead_until_locked(t, i) : attr_until_locked(t, i);
+	int64_t until_ms = is_ahead ? read_ahead_until_locked(t, i) : attr_until_locked(t, i);
 	int64_t most_ms = how->most_ms ? tree_now_ms() + how->most_ms : INT64_MAX;
 
 	return until_ms < most_ms ? until_ms : most_ms;
 }
 
-int64_t tree_lend(struct tree *t, struct inode *i, const struct tree_lending *how, struct attr *out)
+int64_t tree_delegate(
+	struct tree *t, struct inode *i, const struct tree_delegation *how, struct attr *out)
 {
 	pthread_mutex_lock(&t->lock);
-	bool is_ahead = how->ahead && is_foreseen_locked(t, i);
-	int64_t until_ms = lent_until_locked(t, i, how, is_ahead);
+	bool is_ahead = how->ahead && has_local_effect_locked(t, i);
+	int64_t until_ms = delegated_until_locked(t, i, how, is_ahead);
 
 	/* Of a file the kernel drops by itself an answer that its own write or setattr has overtaken. */
 	if (until_ms && (is_ahead || S_ISDIR(i->attr.mode))) {
 		if (inode_extra_make_locked(i))
-			note_lent(i->extra, how->asker, until_ms);
+			note_delegated(i->extra, how->asker, until_ms);
 		else
 			until_ms = 0;
 	}
@@ -224,10 +225,10 @@ void take_back_locked(struct tree *t, struct inode *i)
 {
 	struct inode_extra *x = i->extra;
 
-	if (x && x->lent_to && x->lent_until_ms > tree_now_ms())
-		tell_locked(t, &(struct tree_told){ .inode = i, .taken_back = true });
+	if (x && x->delegated_to && x->delegated_until_ms > tree_now_ms())
+		tell_locked(t, &(struct tree_told){ .inode = i, .revoked = true });
 	if (x)
-		x->lent_to = 0;
+		x->delegated_to = 0;
 }
 
 bool tree_still(struct tree *t, struct inode *i, uint64_t seen, const struct attr *attr)
@@ -260,7 +261,7 @@ static bool is_held_locked(const struct inode *dir)
 bool tree_may_decide(struct tree *t, struct inode *dir, int64_t now_ms)
 {
 	pthread_mutex_lock(&t->lock);
-	bool may = t->decides && t->trusted_until_ms > now_ms && is_held_locked(dir) &&
+	bool may = t->decides && t->validated_until_ms > now_ms && is_held_locked(dir) &&
 		is_complete_locked(t, dir, now_ms) && is_way_held_locked(t, dir);
 
 	pthread_mutex_unlock(&t->lock);
@@ -271,7 +272,7 @@ bool tree_may_decide_once_listed(struct tree *t, struct inode *dir, int64_t now_
 {
 	pthread_mutex_lock(&t->lock);
 	bool holds_entries = dir->attr.dev == t->root->attr.dev && !dir->unwatched;
-	bool may = t->trusted_until_ms == TREE_HELD && holds_entries && !dir->lists_alone &&
+	bool may = t->validated_until_ms == TREE_HELD && holds_entries && !dir->lists_alone &&
 		!is_complete_locked(t, dir, now_ms) && is_way_held_locked(t, dir);
 
 	pthread_mutex_unlock(&t->lock);

@@ -171,7 +171,7 @@ static void lose_names_in_locked(struct tree *t, struct inode *dir, struct inode
 {
 	dir->pins++;
 	negatives_drop_locked(t, dir);
-	late_forget_locked(t, dir);
+	deferred_event_forget_locked(t, dir);
 	for (struct dentry *d = dir->children, *next; d; d = next) {
 		next = d->sibling_next;
 		if (!is_under_change(d->inode))
@@ -191,9 +191,9 @@ static void lose_all_locked(struct tree *t, struct inode *lost)
 		lost = i->idle_next;
 		i->idle_next = NULL;
 		lose_names_in_locked(t, i, &lost);
-		doubt_entries_locked(i);
+		invalidate_entries_locked(i);
 		for (const struct dentry *d = i->children; d; d = d->sibling_next)
-			doubt_below_locked(d->inode);
+			invalidate_below_locked(d->inode);
 		inode_unpin_locked(t, i);
 	}
 }

@@ -61,7 +61,7 @@ static void note_made_locked(struct tree *t, struct inode *dir, struct inode *i,
 		inode_set_link_locked(i, news->link);
 }
 
-struct inode *tree_foresee_made(
+struct inode *tree_apply_local_made(
 	struct tree *t, struct inode *dir, const char *name, const struct tree_news *news)
 {
 	pthread_mutex_lock(&t->lock);
@@ -262,7 +262,7 @@ bool is_only_here_locked(const struct dentry *d, uint64_t seen)
 	return d && (d->inode->owed || inode_extra_locked(d->inode)->replaced > seen);
 }
 
-void tree_owe_name(struct tree *t, struct inode *i, int delta)
+void tree_mark_unsynced(struct tree *t, struct inode *i, int delta)
 {
 	pthread_mutex_lock(&t->lock);
 	i->owed += (unsigned)delta;
@@ -276,15 +276,15 @@ static struct inode *owing_locked(const struct tree *t, struct inode *i)
 	return i->owed || i->provisional ? i : NULL;
 }
 
-bool owes_path_locked(const struct tree *t, const struct inode *i)
+bool path_is_unsynced_locked(const struct tree *t, const struct inode *i)
 {
 	return owing_locked(t, (struct inode *)i);
 }
 
-bool tree_owes_path(struct tree *t, const struct inode *i)
+bool tree_path_is_unsynced(struct tree *t, const struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
-	bool owes = owes_path_locked(t, i);
+	bool owes = path_is_unsynced_locked(t, i);
 
 	pthread_mutex_unlock(&t->lock);
 	return owes;

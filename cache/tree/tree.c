@@ -52,7 +52,7 @@ void tree_remembers(struct tree *t, struct shown *shown)
 	pthread_mutex_lock(&t->lock);
 	t->shown = shown;
 	t->provisionals = from & NUMBERS_MASK;
-	recall_shown_locked(t, t->root);
+	block_read_shown_locked(t, t->root);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -60,7 +60,7 @@ void tree_free(struct tree *t)
 {
 	if (!t)
 		return;
-	late_release_locked(t);
+	deferred_event_release_locked(t);
 	unwatched_release_locked(t);
 	for (size_t b = 0; b < t->names_room; b++)
 		for (struct dentry *d = t->names[b], *next; d; d = next) {

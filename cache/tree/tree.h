@@ -34,8 +34,8 @@ struct inode_extra {
 	char *was_at;                    /* where it lost its last name by others; or NULL */
 	char *link;                      /* a symbolic link's text; NULL: not known */
 	LIST_HEAD(, negative) negatives; /* a directory's negative entries in the kernel */
-	int64_t lent_until_ms;           /* the end of the use of what tree_lend() gave */
-	pid_t lent_to;      /* the thread that uses the kernel's; -1: several; 0: none */
+	int64_t delegated_until_ms;      /* the end of the use of what tree_delegate() gave */
+	pid_t delegated_to; /* the thread that uses the kernel's; -1: several; 0: none */
 	unsigned replacing; /* changes to come that make it another inode of the sandbox */
 	uint64_t replaced;  /* the serial number of the last one that did */
 };
@@ -60,10 +60,10 @@ struct inode {
 	bool unwatched : 1;   /* the change stream tells nothing of what is in this directory */
 	bool provisional : 1; /* made here, and the sandbox has not answered yet */
 	bool made_here : 1;   /* by a change of this mount */
-	bool strays : 1;  /* a directory that was moved here, and the sandbox has it where it was */
-	bool told_of : 1; /* since tree_base(): it may be that others changed it */
-	uint16_t moving;  /* renames and removals of its names under way */
-	struct attr attr; /* as the sandbox has it */
+	bool strays : 1; /* a directory that was moved here, and the sandbox has it where it was */
+	bool maybe_foreign : 1;  /* since tree_base(): it may be that others changed it */
+	uint16_t moving;         /* renames and removals of its names under way */
+	struct attr attr;        /* as the sandbox has it */
 	int64_t attr_until_ms;   /* monotonic; believed until then */
 	uint64_t changed;        /* the serial number of its last local change */
 	uint64_t moved;          /* likewise: of a rename or a removal of one of its names */
@@ -89,7 +89,8 @@ struct inode {
 		int64_t listed_until_ms;
 	};
 	struct inode_extra *extra; /* NULL: nothing of it, as of nearly all */
-	struct backlog *backlog; /* writes not sent yet: cache/write/writeback.h, under its lock */
+	struct inode_ops
+		*backlog; /* writes not sent yet: cache/write/writeback.h, under its lock */
 	int64_t complete_until_ms;
 	struct dentry *names;    /* its dentries */
 	struct dentry *children; /* of a directory */
@@ -131,7 +132,7 @@ struct tree_path {
 	 * The sandbox has not heard of what leads there, or of foreseen changes of the inode: what it would answer now is
 	 * not what is shown here. Whoever asks waits until it has.
 	 */
-	bool is_owed;
+	bool is_unsynced;
 	const struct inode *dir; /* where its last name stands; only to be compared with */
 };
 
@@ -181,8 +182,8 @@ bool tree_has_risen(struct tree *t, const struct inode *dir, uint64_t since);
 
 /* ---- Asking ---- */
 
-/* TREE_IN_DOUBT: it would be known, or absent, were the tree trusted. */
-enum tree_answer { TREE_KNOWN, TREE_ABSENT, TREE_IN_DOUBT, TREE_UNKNOWN };
+/* TREE_INVALID: it would be known, or absent, were the tree trusted. */
+enum tree_answer { TREE_KNOWN, TREE_ABSENT, TREE_INVALID, TREE_UNKNOWN };
 
 /* TREE_KNOWN: *out is pinned. TREE_ABSENT: *absent_until_ms (may be NULL) says until when. */
 enum tree_answer tree_find(struct tree *t, struct inode *dir, const char *name, int64_t now_ms,
@@ -252,8 +253,8 @@ bool tree_give_negative(struct tree *t, struct inode *dir, const char *name, int
 /* An inode, or a name in a directory. */
 struct tree_told {
 	struct inode *inode, *dir;
-	bool pages;      /* of an inode: the contents, too */
-	bool taken_back; /* of an inode: what tree_lend() gave, and at once */
+	bool pages;   /* of an inode: the contents, too */
+	bool revoked; /* of an inode: what tree_delegate() gave, and at once */
 	const char *name;
 	bool is_gone;                    /* the name does not exist any more */
 	const struct watch_event *event; /* or that somebody else made a change */
@@ -265,13 +266,13 @@ typedef void (*tree_tell)(void *context, const struct tree_told *told);
  * No belief is valid any more; leased ones are again when the tree is trusted. The outdated part of
  * what the kernel has is taken by tree_take_outdated(), which begins anew by this.
  */
-void tree_doubt_all(struct tree *t);
+void tree_invalidate_all(struct tree *t);
 /*
  * The same, but the root's own attributes are what an answer told that was asked for at `seen` and
  * read when all had happened that is doubted, and are believed until `root->until_ms`. Where
  * something else has put them in doubt since, or changed them here, they are in doubt like all else.
  */
-void tree_doubt_all_but_root(struct tree *t, uint64_t seen, const struct tree_news *root);
+void tree_invalidate_all_but_root(struct tree *t, uint64_t seen, const struct tree_news *root);
 
 /* Attributes of `inode`, or a name in it, that the kernel has to forget. */
 struct tree_outdated {
@@ -303,7 +304,7 @@ bool tree_name_failed(struct tree *t, struct inode *i, const struct tree_path *p
 /* What the kernel has of its contents is not what the sandbox has. */
 void tree_drop_pages(struct tree *t, struct inode *i);
 /* The directory is not what we thought: the next question goes to the sandbox. */
-void tree_doubt(struct tree *t, struct inode *i);
+void tree_invalidate(struct tree *t, struct inode *i);
 /* Whatever is known by that name, believed or not, pinned; NULL nothing. */
 struct inode *tree_peek(struct tree *t, struct inode *dir, const char *name);
 
@@ -314,8 +315,8 @@ struct inode *tree_peek(struct tree *t, struct inode *dir, const char *name);
 /* The inodes that one change touches; the same one may stand twice; NULL entries are skipped. */
 struct tree_scope {
 	struct inode *inodes[TREE_SCOPE_MAX];
-	uint64_t begun;   /* its serial number */
-	bool is_foreseen; /* tree_foresee() shows what it does while it is under way */
+	uint64_t begun;        /* its serial number */
+	bool has_local_effect; /* tree_apply_local() shows what it does while it is under way */
 };
 
 void tree_change_begins(struct tree *t, struct tree_scope *s);
@@ -325,7 +326,7 @@ void tree_change_ends(struct tree *t, struct tree_scope *s);
 /* In a directory in which we never stop to change something what others do is told after so long. */
 #define TREE_LATE_MS 1000
 /* Tells it, where nothing of ours ends that would: while a change is held back. */
-void tree_judge_overdue(struct tree *t);
+void tree_resolve_overdue(struct tree *t);
 /* Adopts the attributes an own change answered with; believed only when no other change ran at the same time. */
 void tree_adopt(struct tree *t, const struct tree_scope *s, struct inode *i,
 	const struct attr *attr, int64_t until_ms);
@@ -335,7 +336,7 @@ void tree_adopt(struct tree *t, const struct tree_scope *s, struct inode *i,
  * it has `links` more links (of a directory: entries that are directories), and what `set` names (a CHANGE_SETATTR, or
  * NULL; UTIME_NOW is `now`). It changed at `now`, and its contents or entries with it, unless it `keeps_mtime`.
  */
-struct tree_foresight {
+struct tree_local_effect {
 	uint64_t begin, end; /* the bytes that are written; end 0: none */
 	int links; /* -1, 0 or 1; 0 of a file that is unlinked into staging, where it keeps the link */
 	bool keeps_mtime;
@@ -349,19 +350,19 @@ struct tree_foresight {
 
 /*
  * The time of a change of `i` that begins at `now` by the sandbox's clock: later than what is shown
- * of the inode. tree_foresee() shows this one when it is given it.
+ * of the inode. tree_apply_local() shows this one when it is given it.
  */
 struct timespec tree_time_of_change(struct tree *t, struct inode *i, struct timespec now);
 /* Shows it. The inode is under a foreseen change. */
-void tree_foresee(struct tree *t, struct inode *i, const struct tree_foresight *f);
+void tree_apply_local(struct tree *t, struct inode *i, const struct tree_local_effect *f);
 /*
  * Whether only foreseen changes are under way and what they were built on is believed: *out are the attributes to be
  * shown, for now. Their times and blocks become others once the sandbox has the changes.
  */
-bool tree_foreseen(struct tree *t, struct inode *i, struct attr *out);
+bool tree_local_attr(struct tree *t, struct inode *i, struct attr *out);
 
 /* How the kernel is given attributes. */
-struct tree_lending {
+struct tree_delegation {
 	bool ahead; /* what is foreseen, too */
 	pid_t asker; /* the thread that asks: it has the answer before it asks for anything else; 0: unknown */
 	int64_t most_ms; /* the kernel keeps it for so long at most; 0: without such a limit */
@@ -373,8 +374,8 @@ struct tree_lending {
  * that the sandbox has it, while the kernel still shows what was before, and an answer that the change overtakes is dropped.
  * What others do is told as of any inode.
  */
-int64_t tree_lend(
-	struct tree *t, struct inode *i, const struct tree_lending *how, struct attr *out);
+int64_t tree_delegate(
+	struct tree *t, struct inode *i, const struct tree_delegation *how, struct attr *out);
 /*
  * Whether what a change of the names in `dir` does can be said here: every entry is held, so is the way to it, the trust was
  * one without end when the sandbox was last heard, and no change but foreseen ones is under way in it.
@@ -386,7 +387,7 @@ bool tree_may_decide_once_listed(struct tree *t, struct inode *dir, int64_t now_
  * The sandbox answered to a foreseen change of `i` with `attr`, the changes of one inode in the order in which they
  * began; before tree_change_ends(). While other foreseen ones are under way what is shown stays as it is, and so does the
  * belief in it; the last answer is adopted, as tree_adopt() does it. A provisional inode is the sandbox's from now on. An
- * answer without attributes: tree_doubt().
+ * answer without attributes: tree_invalidate().
  */
 void tree_answered(struct tree *t, const struct tree_scope *s, struct inode *i,
 	const struct attr *attr, int64_t until_ms);
@@ -417,7 +418,7 @@ bool tree_still(struct tree *t, struct inode *i, uint64_t seen, const struct att
  * else knows of it. tree_expect() of it is all zero. A directory is complete and empty. Returned pinned, NULL without
  * memory. The number that is shown of it stays.
  */
-struct inode *tree_foresee_made(
+struct inode *tree_apply_local_made(
 	struct tree *t, struct inode *dir, const char *name, const struct tree_news *news);
 bool tree_is_provisional(struct tree *t, const struct inode *i);
 /*
@@ -462,9 +463,9 @@ void tree_number(struct tree *t, struct inode *i);
 void tree_replacing(struct tree *t, struct inode *i, int delta);
 
 /* `delta` more changes of the names of `i` itself (made, renamed, linked, staged) that the sandbox has not done. */
-void tree_owe_name(struct tree *t, struct inode *i, int delta);
+void tree_mark_unsynced(struct tree *t, struct inode *i, int delta);
 /* Whether there are any of `i` or of a directory on its way: by its path the sandbox finds nothing, or something else. */
-bool tree_owes_path(struct tree *t, const struct inode *i);
+bool tree_path_is_unsynced(struct tree *t, const struct inode *i);
 /* The lowest of those, pinned; NULL: none. */
 struct inode *tree_owing_on_path(struct tree *t, struct inode *i);
 /* The same of every name that it has. */
@@ -604,28 +605,28 @@ void tree_each_link(struct tree *t, struct inode *top,
 #define TREE_HELD INT64_MAX
 
 /* From now on answers are held; what may not be held is believed for `timed_ms`. */
-void tree_holds(struct tree *t, int64_t timed_ms, int64_t trusted_until_ms);
+void tree_holds(struct tree *t, int64_t timed_ms, int64_t validated_until_ms);
 /*
  * The tree is trusted until then; TREE_HELD: without end. Not if it was doubted after `audit` was asked (may be NULL): false.
  */
-bool tree_trust(struct tree *t, int64_t until_ms, const struct tree_listing *audit);
+bool tree_validate(struct tree *t, int64_t until_ms, const struct tree_listing *audit);
 /*
  * Likewise, though nobody could be asked: what was held is believed, and names are decided if they were when it was last
  * trusted, since the sandbox refuses what does not fit any more.
  */
-void tree_trust_unheard(struct tree *t, int64_t until_ms);
+void tree_validate_offline(struct tree *t, int64_t until_ms);
 /* Whether that was the last word: what is decided here may be long out of date in the sandbox. */
-bool tree_is_unheard(struct tree *t);
+bool tree_is_offline(struct tree *t);
 /* Whether names were decided here when it was last trusted, and it is not any more. */
-bool tree_wants_trust(struct tree *t, int64_t now_ms);
+bool tree_wants_validity(struct tree *t, int64_t now_ms);
 /* The same, later than so far, unless it was doubted. */
-void tree_trust_longer(struct tree *t, int64_t until_ms);
-bool tree_is_trusted(struct tree *t, int64_t now_ms);
+void tree_validate_longer(struct tree *t, int64_t until_ms);
+bool tree_is_valid(struct tree *t, int64_t now_ms);
 /* Nothing is known but the root itself. */
 bool tree_is_bare(struct tree *t);
 /* Whether it would be believed were the tree trusted. */
-bool tree_attr_in_doubt(struct tree *t, const struct inode *i, int64_t now_ms);
-bool tree_entries_in_doubt(struct tree *t, const struct inode *dir, int64_t now_ms);
+bool tree_attr_is_invalid(struct tree *t, const struct inode *i, int64_t now_ms);
+bool tree_entries_are_invalid(struct tree *t, const struct inode *dir, int64_t now_ms);
 
 /* ---- The change stream ---- */
 
@@ -640,18 +641,18 @@ void tree_stream_leaves(struct tree *t);
 /* Trust is the caller's to take away. */
 void tree_stream_ends(struct tree *t);
 
-/* What tree_hear() finds new is told by this, with the lock held. To be called before. */
+/* What tree_apply_event() finds new is told by this, with the lock held. To be called before. */
 void tree_tells(struct tree *t, tree_tell tell, void *context);
 /*
  * The sandbox told of a change. What is known already is the echo of a change of ours and says nothing; of an inode that
  * is known new attributes are taken; anything else is in doubt from now on, and answers under way are not believed. Nothing
  * else is learned.
  */
-void tree_hear(struct tree *t, const struct watch_event *event);
+void tree_apply_event(struct tree *t, const struct watch_event *event);
 /* The stream reports nothing below this directory: nothing there is held. */
-void tree_hear_unwatched(struct tree *t, const char *path);
+void tree_apply_unwatched(struct tree *t, const char *path);
 /* The directory is watched again, or gone: answers to later questions are held. */
-void tree_hear_watched(struct tree *t, const char *path);
+void tree_apply_watched(struct tree *t, const char *path);
 /* The number of such directories. */
 size_t tree_unwatched(struct tree *t);
 
@@ -689,11 +690,11 @@ bool tree_learn_complete(struct tree *t, struct inode *dir, const struct tree_li
 void tree_audited_in_part(
 	struct tree *t, struct inode *dir, const struct tree_listing *l, int64_t since_ns);
 /* Nothing was told of its entries. */
-void tree_doubt_entries(struct tree *t, struct inode *dir);
+void tree_invalidate_entries(struct tree *t, struct inode *dir);
 /* Nor of anything below them. */
-void tree_doubt_below(struct tree *t, struct inode *dir);
+void tree_invalidate_below(struct tree *t, struct inode *dir);
 /* What is believed of `dir` and its entries at least until `from`, is believed until `until` if that is later. */
-void tree_believe_longer(struct tree *t, struct inode *dir, const struct tree_listing *from,
+void tree_extend_validity(struct tree *t, struct inode *dir, const struct tree_listing *from,
 	const struct tree_listing *until);
 
 /* Listing `number`, which is under way, will come to `dir`; and has come to it or ended (unless it is another's by now). */
@@ -733,7 +734,7 @@ void tree_start_release(struct tree *t, struct tree_start *s);
 bool tree_start_holds(struct tree *t, const struct tree_start *s);
 /*
  * Every directory of the root's file system of whose entries anything is known, the root first, as an array to be freed;
- * those that the sandbox would not find by their paths (tree_owes_path) are left out, and their entries doubted. NULL: no
+ * those that the sandbox would not find by their paths (tree_path_is_unsynced) are left out, and their entries doubted. NULL: no
  * memory.
  */
 struct tree_start *tree_known_dirs(struct tree *t, size_t *count);

@@ -51,9 +51,9 @@ struct tree {
 	uint64_t told_beyond;  /* when others last changed what lies beyond what is known */
 	/* What was asked then or later, by serial number, may be held; UINT64_MAX: nothing. */
 	uint64_t held_from;
-	int64_t trusted_until_ms; /* what is held is believed until then, monotonic; 0: it is in doubt */
+	int64_t validated_until_ms; /* what is held is believed until then, monotonic; 0: it is in doubt */
 	bool decides; /* there was a change stream when it was last trusted by what the sandbox said */
-	bool is_unheard;   /* since then nobody answered */
+	bool is_offline;   /* since then nobody answered */
 	int64_t timed_ms;  /* how long what may not be held is believed */
 	uint32_t listings; /* begun so far */
 	LIST_HEAD(, tree_listing) under_way;
@@ -61,11 +61,12 @@ struct tree {
 	uint64_t held_before; /* held_from, while a stream begins */
 	struct path_set unwatched; /* directories that the stream does not report */
 	bool is_blind;             /* `unwatched` is full: nothing is held */
-	TAILQ_HEAD(, late) late;   /* events not yet judged, in the order in which they came */
-	LIST_HEAD(, late) late_by_name[LATE_BUCKETS], late_by_dir[LATE_BUCKETS];
+	TAILQ_HEAD(, deferred_event)
+	late; /* events not yet judged, in the order in which they came */
+	LIST_HEAD(, deferred_event) late_by_name[LATE_BUCKETS], late_by_dir[LATE_BUCKETS];
 	size_t late_count;
-	int64_t late_judged_ms; /* when those that waited for long were judged last */
-	struct shown *shown;    /* set before anything is heard, as the next */
+	int64_t deferred_event_resolved_ms; /* when those that waited for long were judged last */
+	struct shown *shown;                /* set before anything is heard, as the next */
 	tree_tell tell;
 	void *tell_context;
 	unsigned strays; /* directories that were moved here and not yet in the sandbox */
@@ -128,7 +129,7 @@ void set_attr(struct attr *attr, const struct change *what, struct timespec now)
 void set_own_attr_locked(struct tree *t, struct inode *i, const struct attr *attr);
 /* What tree_attr() returns. */
 int64_t attr_until_locked(const struct tree *t, const struct inode *i);
-/* The attributes that tree_lend() gave are, or may be, others from now on. */
+/* The attributes that tree_delegate() gave are, or may be, others from now on. */
 void take_back_locked(struct tree *t, struct inode *i);
 /* One more rename or removal of a name of `i` is under way, or has ended. */
 void move_begins_locked(struct tree *t, struct inode *i);
@@ -194,8 +195,8 @@ void names_prune_after_locked(struct tree *t, struct inode *i);
 void dentry_retarget_locked(struct tree *t, struct dentry *d, struct inode *i);
 
 /* Whether the name, or the attributes, are believed; those of an inode that the sandbox does not have so far always are. */
-bool is_name_believed_locked(const struct tree *t, const struct dentry *d, int64_t now_ms);
-bool is_attr_believed_locked(const struct tree *t, const struct inode *i, int64_t now_ms);
+bool is_name_valid_locked(const struct tree *t, const struct dentry *d, int64_t now_ms);
+bool is_attr_valid_locked(const struct tree *t, const struct inode *i, int64_t now_ms);
 /* As tree_size_is_true() says. */
 bool is_size_true_locked(const struct tree *t, const struct inode *i);
 /* Whether every entry of `dir` is known and believed. */
@@ -224,15 +225,15 @@ void negatives_drop_locked(struct tree *t, struct inode *dir);
 /* ---- validity.c ---- */
 
 /* Until when what has this belief is believed: of what is held, as long as the tree is trusted. */
-int64_t believed_until_locked(const struct tree *t, int64_t until_ms);
-bool is_believed_locked(const struct tree *t, int64_t until_ms, int64_t now_ms);
+int64_t valid_until_locked(const struct tree *t, int64_t until_ms);
+bool is_valid_locked(const struct tree *t, int64_t until_ms, int64_t now_ms);
 /* Held, but the tree is not trusted. */
-bool is_in_doubt_locked(const struct tree *t, int64_t until_ms, int64_t now_ms);
+bool is_invalid_locked(const struct tree *t, int64_t until_ms, int64_t now_ms);
 /* How long an answer of `i` to what was asked at serial number `asked` is believed: held if it may be, else as given. */
 int64_t belief_locked(
 	const struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms);
 /* Whether any change of it would be told at once, or would have been when it was last trusted. */
-bool is_told_of_locked(const struct tree *t, const struct inode *i);
+bool is_maybe_foreign_locked(const struct tree *t, const struct inode *i);
 /* Its attributes are not held any more, but believed for as long as any others. */
 void stop_holding_locked(struct tree *t, struct inode *i);
 /* Others took a name of `i`. Without any name `i` is not valid, and what is below ends. */
@@ -242,14 +243,14 @@ void lost_from_sight_locked(struct tree *t, struct inode *i);
 void note_unwatched_locked(struct tree *t, struct inode *dir);
 void unwatched_release_locked(struct tree *t);
 /* Nothing that was told of its entries is believed, or of all that is below it. */
-void doubt_entries_locked(struct inode *dir);
-void doubt_below_locked(struct inode *top);
+void invalidate_entries_locked(struct inode *dir);
+void invalidate_below_locked(struct inode *top);
 /* The same, and what tree_tells() set is told. */
-void doubt_and_tell_below_locked(struct tree *t, struct inode *top);
+void invalidate_and_tell_below_locked(struct tree *t, struct inode *top);
 
 /* ---- provisional.c ---- */
 
-bool owes_path_locked(const struct tree *t, const struct inode *i);
+bool path_is_unsynced_locked(const struct tree *t, const struct inode *i);
 /* Whether the sandbox had not done by `seen` all that was done here to names of its inode: it does not speak of this one. */
 bool is_only_here_locked(const struct dentry *d, uint64_t seen);
 /* The sandbox made it, with these attributes. */
@@ -274,9 +275,9 @@ void awaited_ctime_told_locked(const struct tree *t, struct inode *i, const stru
 /* What is shown of `i` otherwise than the sandbox has it, which is `real`, is noted for later mounts. */
 void note_shown_locked(const struct tree *t, const struct inode *i, const struct attr *real);
 /* What was noted of a file that this mount has just learned of. */
-void recall_shown_locked(struct tree *t, struct inode *i);
+void block_read_shown_locked(struct tree *t, struct inode *i);
 /* Whether it is what was foreseen, but for what only the sandbox can say. */
-bool is_as_foreseen(const struct attr *foreseen, const struct attr *now);
+bool is_as_applied(const struct attr *foreseen, const struct attr *now);
 
 /* ---- events.c ---- */
 
@@ -291,7 +292,7 @@ struct inode *deepest_locked(struct tree *t, const char *path, const char **rest
 bool is_early_locked(
 	const struct inode *dir, const struct dentry *d, const struct watch_event *event);
 /* The echo of what is known already says nothing; else it is taken as news. */
-void judge_locked(
+void resolve_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event);
 void news_locked(struct tree *t, struct inode *dir, const char *name, struct dentry *d,
 	const struct watch_event *event);
@@ -309,13 +310,13 @@ void put_off_locked(
 /* Whether something is kept that was told of a name of `i`. */
 bool is_put_off_locked(struct tree *t, const struct inode *i);
 /* A change of ours of `i` ended: what was told of it, or of names in it, is judged. */
-void judge_late_locked(struct tree *t, struct inode *i);
+void resolve_late_locked(struct tree *t, struct inode *i);
 /* The answer to what was asked at `seen` told of a name; or of all names of `dir`. */
-void judge_learned_locked(struct tree *t, struct inode *dir, const char *name, uint64_t seen);
-void judge_complete_locked(struct tree *t, struct inode *dir, uint64_t seen);
+void resolve_learned_locked(struct tree *t, struct inode *dir, const char *name, uint64_t seen);
+void resolve_complete_locked(struct tree *t, struct inode *dir, uint64_t seen);
 /* Nobody asks for what is in `dir` any more: what was told of it is not to be judged. */
-void late_forget_locked(struct tree *t, const struct inode *dir);
-void late_release_locked(struct tree *t);
+void deferred_event_forget_locked(struct tree *t, const struct inode *dir);
+void deferred_event_release_locked(struct tree *t);
 
 /* ---- Paths ---- */
 
@@ -348,6 +349,6 @@ void places_moved_locked(struct tree *t, const struct inode *i, unsigned depth_b
 /* Whether every name of the link was given to it through this mount. */
 bool are_names_ours_locked(const struct inode *link);
 /* A name of a link, and its text, were learned: both may have been given through an earlier mount. */
-void recall_link_locked(struct tree *t, struct inode *link);
+void block_read_link_locked(struct tree *t, struct inode *link);
 /* Of a link whose text was written here: its places are noted for later mounts. */
 void note_link_locked(struct tree *t, struct inode *link);

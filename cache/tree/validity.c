@@ -6,31 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-int64_t believed_until_locked(const struct tree *t, int64_t until_ms)
+int64_t valid_until_locked(const struct tree *t, int64_t until_ms)
 {
-	return until_ms == TREE_HELD ? t->trusted_until_ms : until_ms;
+	return until_ms == TREE_HELD ? t->validated_until_ms : until_ms;
 }
 
-bool is_believed_locked(const struct tree *t, int64_t until_ms, int64_t now_ms)
+bool is_valid_locked(const struct tree *t, int64_t until_ms, int64_t now_ms)
 {
-	return believed_until_locked(t, until_ms) > now_ms;
+	return valid_until_locked(t, until_ms) > now_ms;
 }
 
 /* Nobody else knows of it. */
-bool is_name_believed_locked(const struct tree *t, const struct dentry *d, int64_t now_ms)
+bool is_name_valid_locked(const struct tree *t, const struct dentry *d, int64_t now_ms)
 {
-	return d->inode->provisional || is_believed_locked(t, d->until_ms, now_ms);
+	return d->inode->provisional || is_valid_locked(t, d->until_ms, now_ms);
 }
 
-bool is_attr_believed_locked(const struct tree *t, const struct inode *i, int64_t now_ms)
+bool is_attr_valid_locked(const struct tree *t, const struct inode *i, int64_t now_ms)
 {
 	return i->provisional || inode_extra_locked(i)->replacing ||
-		is_believed_locked(t, i->attr_until_ms, now_ms);
+		is_valid_locked(t, i->attr_until_ms, now_ms);
 }
 
-bool is_in_doubt_locked(const struct tree *t, int64_t until_ms, int64_t now_ms)
+bool is_invalid_locked(const struct tree *t, int64_t until_ms, int64_t now_ms)
 {
-	return until_ms == TREE_HELD && t->trusted_until_ms <= now_ms;
+	return until_ms == TREE_HELD && t->validated_until_ms <= now_ms;
 }
 
 /* By the change stream. */
@@ -52,68 +52,68 @@ int64_t belief_locked(const struct tree *t, const struct inode *i, uint64_t aske
 	return is_held && until_ms ? TREE_HELD : until_ms;
 }
 
-void tree_holds(struct tree *t, int64_t timed_ms, int64_t trusted_until_ms)
+void tree_holds(struct tree *t, int64_t timed_ms, int64_t validated_until_ms)
 {
 	pthread_mutex_lock(&t->lock);
 	t->held_from = ++t->serial;
 	t->timed_ms = timed_ms;
-	t->trusted_until_ms = trusted_until_ms;
-	t->decides = trusted_until_ms == TREE_HELD;
+	t->validated_until_ms = validated_until_ms;
+	t->decides = validated_until_ms == TREE_HELD;
 	pthread_mutex_unlock(&t->lock);
 }
 
-bool tree_trust(struct tree *t, int64_t until_ms, const struct tree_listing *audit)
+bool tree_validate(struct tree *t, int64_t until_ms, const struct tree_listing *audit)
 {
 	pthread_mutex_lock(&t->lock);
 	bool is_late_enough = !audit || t->doubted <= audit->seen;
 
 	if (is_late_enough) {
-		t->trusted_until_ms = until_ms;
+		t->validated_until_ms = until_ms;
 		t->decides = until_ms == TREE_HELD;
-		t->is_unheard = false;
+		t->is_offline = false;
 	}
 	pthread_mutex_unlock(&t->lock);
 	return is_late_enough;
 }
 
-void tree_trust_unheard(struct tree *t, int64_t until_ms)
+void tree_validate_offline(struct tree *t, int64_t until_ms)
 {
 	pthread_mutex_lock(&t->lock);
-	t->trusted_until_ms = until_ms;
-	t->is_unheard = true;
+	t->validated_until_ms = until_ms;
+	t->is_offline = true;
 	pthread_mutex_unlock(&t->lock);
 }
 
-bool tree_is_unheard(struct tree *t)
+bool tree_is_offline(struct tree *t)
 {
 	pthread_mutex_lock(&t->lock);
-	bool is_unheard = t->is_unheard;
+	bool is_offline = t->is_offline;
 
 	pthread_mutex_unlock(&t->lock);
-	return is_unheard;
+	return is_offline;
 }
 
-bool tree_wants_trust(struct tree *t, int64_t now_ms)
+bool tree_wants_validity(struct tree *t, int64_t now_ms)
 {
 	pthread_mutex_lock(&t->lock);
-	bool wants = t->decides && t->trusted_until_ms <= now_ms;
+	bool wants = t->decides && t->validated_until_ms <= now_ms;
 
 	pthread_mutex_unlock(&t->lock);
 	return wants;
 }
 
-void tree_trust_longer(struct tree *t, int64_t until_ms)
+void tree_validate_longer(struct tree *t, int64_t until_ms)
 {
 	pthread_mutex_lock(&t->lock);
-	if (t->trusted_until_ms && t->trusted_until_ms < until_ms)
-		t->trusted_until_ms = until_ms;
+	if (t->validated_until_ms && t->validated_until_ms < until_ms)
+		t->validated_until_ms = until_ms;
 	pthread_mutex_unlock(&t->lock);
 }
 
-bool tree_is_trusted(struct tree *t, int64_t now_ms)
+bool tree_is_valid(struct tree *t, int64_t now_ms)
 {
 	pthread_mutex_lock(&t->lock);
-	bool is_trusted = t->trusted_until_ms > now_ms;
+	bool is_trusted = t->validated_until_ms > now_ms;
 
 	pthread_mutex_unlock(&t->lock);
 	return is_trusted;
@@ -128,27 +128,27 @@ bool tree_is_bare(struct tree *t)
 	return is_bare;
 }
 
-bool tree_attr_in_doubt(struct tree *t, const struct inode *i, int64_t now_ms)
+bool tree_attr_is_invalid(struct tree *t, const struct inode *i, int64_t now_ms)
 {
 	pthread_mutex_lock(&t->lock);
-	bool is_in_doubt = is_in_doubt_locked(t, i->attr_until_ms, now_ms);
+	bool is_in_doubt = is_invalid_locked(t, i->attr_until_ms, now_ms);
 
 	pthread_mutex_unlock(&t->lock);
 	return is_in_doubt;
 }
 
-bool tree_entries_in_doubt(struct tree *t, const struct inode *dir, int64_t now_ms)
+bool tree_entries_are_invalid(struct tree *t, const struct inode *dir, int64_t now_ms)
 {
 	pthread_mutex_lock(&t->lock);
-	bool is_in_doubt = dir->complete && is_in_doubt_locked(t, dir->complete_until_ms, now_ms);
+	bool is_in_doubt = dir->complete && is_invalid_locked(t, dir->complete_until_ms, now_ms);
 
 	pthread_mutex_unlock(&t->lock);
 	return is_in_doubt;
 }
 
-bool is_told_of_locked(const struct tree *t, const struct inode *i)
+bool is_maybe_foreign_locked(const struct tree *t, const struct inode *i)
 {
-	return i->attr_until_ms == TREE_HELD && t->decides && t->trusted_until_ms;
+	return i->attr_until_ms == TREE_HELD && t->decides && t->validated_until_ms;
 }
 
 void stop_holding_locked(struct tree *t, struct inode *i)
@@ -198,23 +198,23 @@ void tree_audited_in_part(
 	pthread_mutex_unlock(&t->lock);
 }
 
-static void doubt_dentry_locked(struct dentry *d)
+static void invalidate_dentry_locked(struct dentry *d)
 {
 	d->until_ms = 0;
 	d->inode->attr_until_ms = 0;
 }
 
-void doubt_entries_locked(struct inode *dir)
+void invalidate_entries_locked(struct inode *dir)
 {
 	dir->complete_until_ms = 0;
 	for (struct dentry *d = dir->children; d; d = d->sibling_next)
-		doubt_dentry_locked(d);
+		invalidate_dentry_locked(d);
 }
 
-void tree_doubt_entries(struct tree *t, struct inode *dir)
+void tree_invalidate_entries(struct tree *t, struct inode *dir)
 {
 	pthread_mutex_lock(&t->lock);
-	doubt_entries_locked(dir);
+	invalidate_entries_locked(dir);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -231,18 +231,18 @@ static struct dentry *next_below(const struct inode *top, struct dentry *d)
 	return d->sibling_next;
 }
 
-void doubt_below_locked(struct inode *top)
+void invalidate_below_locked(struct inode *top)
 {
 	top->complete_until_ms = 0;
 	for (struct dentry *d = top->children; d; d = next_below(top, d)) {
-		doubt_dentry_locked(d);
+		invalidate_dentry_locked(d);
 		d->inode->complete_until_ms = 0;
 	}
 }
 
-void doubt_and_tell_below_locked(struct tree *t, struct inode *top)
+void invalidate_and_tell_below_locked(struct tree *t, struct inode *top)
 {
-	doubt_below_locked(top);
+	invalidate_below_locked(top);
 	kernel_forgets_inode_locked(t, top, false);
 	for (struct dentry *d = top->children; d; d = next_below(top, d)) {
 		kernel_forgets_name_locked(t, d->dir, d->name, d, false);
@@ -250,10 +250,10 @@ void doubt_and_tell_below_locked(struct tree *t, struct inode *top)
 	}
 }
 
-void tree_doubt_below(struct tree *t, struct inode *dir)
+void tree_invalidate_below(struct tree *t, struct inode *dir)
 {
 	pthread_mutex_lock(&t->lock);
-	doubt_below_locked(dir);
+	invalidate_below_locked(dir);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -262,7 +262,7 @@ void lost_from_sight_locked(struct tree *t, struct inode *i)
 	if (i->names || i == t->root)
 		return;
 	i->attr_until_ms = 0;
-	doubt_below_locked(i);
+	invalidate_below_locked(i);
 	names_prune_locked(t, i);
 }
 
@@ -300,7 +300,7 @@ void tree_stream_ends(struct tree *t)
 	if (t->held_from == UINT64_MAX)
 		t->held_from = t->held_before;
 	t->held_alone = 0;
-	late_release_locked(t);
+	deferred_event_release_locked(t);
 	unwatched_release_locked(t);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -338,7 +338,7 @@ static struct inode *known_dir_locked(struct tree *t, const char *path)
 static void go_blind_locked(struct tree *t)
 {
 	if (!t->is_blind)
-		doubt_and_tell_below_locked(t, t->root);
+		invalidate_and_tell_below_locked(t, t->root);
 	t->is_blind = true;
 }
 
@@ -349,10 +349,10 @@ static void lose_sight_locked(struct tree *t, const char *path)
 	if (!dir)
 		return;
 	dir->unwatched = true;
-	doubt_and_tell_below_locked(t, dir);
+	invalidate_and_tell_below_locked(t, dir);
 }
 
-void tree_hear_unwatched(struct tree *t, const char *path)
+void tree_apply_unwatched(struct tree *t, const char *path)
 {
 	pthread_mutex_lock(&t->lock);
 	bool is_kept = path_set_has(&t->unwatched, path) ||
@@ -366,7 +366,7 @@ void tree_hear_unwatched(struct tree *t, const char *path)
 }
 
 /* Answers under way are older than the watch. */
-void tree_hear_watched(struct tree *t, const char *path)
+void tree_apply_watched(struct tree *t, const char *path)
 {
 	pthread_mutex_lock(&t->lock);
 	AUTO_FREE char *known = path_set_take(&t->unwatched, path);
@@ -376,7 +376,7 @@ void tree_hear_watched(struct tree *t, const char *path)
 		t->held_from = ++t->serial;
 	if (dir) {
 		dir->unwatched = false;
-		doubt_below_locked(dir);
+		invalidate_below_locked(dir);
 	}
 	pthread_mutex_unlock(&t->lock);
 }

@@ -15,11 +15,11 @@ struct setting {
 };
 
 static enum err describe_locked(
-	struct pending *p, struct inode *i, struct setting *s, struct error *e)
+	struct writeback *p, struct inode *i, struct setting *s, struct error *e)
 {
 	struct tree *t = p->cache->tree;
 	struct change *c = s->change;
-	const char *staged = pending_staged_path_locked(p, i, c->set, &s->is_beside);
+	const char *staged = writeback_staged_path_locked(p, i, c->set, &s->is_beside);
 	enum err kind = tree_path(t, i, NULL, &s->path, e);
 
 	s->is_staged = staged;
@@ -27,68 +27,68 @@ static enum err describe_locked(
 	if (!staged)
 		c->target = tree_expect(t, i);
 	if (!staged)
-		c->version = pending_version_of_file_locked(p, i);
+		c->version = writeback_version_of_file_locked(p, i);
 	return kind;
 }
 
 /* As a change of its own. */
-static enum err add_locked(struct pending *p, struct inode *i, const struct setting *s,
-	struct queued **out, struct error *e)
+static enum err add_locked(struct writeback *p, struct inode *i, const struct setting *s,
+	struct op **out, struct error *e)
 {
 	const struct change_about about = { .scope.inodes = { i }, .target = i };
-	enum err kind = pending_add_locked(p, s->change, &about, out, e);
+	enum err kind = writeback_add_locked(p, s->change, &about, out, e);
 
 	if (kind)
 		return kind;
 	(*out)->is_beside = s->is_beside;
-	(*out)->is_lazy = s->is_staged;
+	(*out)->may_wait = s->is_staged;
 	return ERR_OK;
 }
 
 /* The youngest change of the file, where no attempt has failed since; NULL: none. */
-static struct queued *youngest_locked(const struct pending *p, const struct inode *i)
+static struct op *youngest_locked(const struct writeback *p, const struct inode *i)
 {
-	struct queued *last = i->backlog ? i->backlog->last : NULL;
+	struct op *last = i->backlog ? i->backlog->last : NULL;
 
-	return last && last->failures == pending_failures_locked(p) ? last : NULL;
+	return last && last->failures == writeback_failures_locked(p) ? last : NULL;
 }
 
 /* Whether that can say it, too. */
 static bool may_go_on_locked(
-	const struct pending *p, const struct inode *i, const struct setting *s)
+	const struct writeback *p, const struct inode *i, const struct setting *s)
 {
-	const struct queued *last = youngest_locked(p, i);
+	const struct op *last = youngest_locked(p, i);
 
-	return last && queued_may_set_more(last, s->change) && last->is_beside == s->is_beside;
+	return last && op_may_set_more(last, s->change) && last->is_beside == s->is_beside;
 }
 
 static enum err go_on_locked(
-	struct pending *p, struct queued *last, const struct change *change, struct error *e)
+	struct writeback *p, struct op *last, const struct change *change, struct error *e)
 {
-	size_t cost = queued_cost(last);
+	size_t cost = op_cost(last);
 	struct journal_extent where;
 	uint64_t number;
 	enum err kind = journal_add(p->journal, change, &number, &where, e);
 
-	if (!kind && !queued_set_more(last, change, number)) {
+	if (!kind && !op_set_more(last, change, number)) {
 		journal_note_done(p->journal, &number, 1, NULL);
 		kind = error_set(e, ERR_NO_MEMORY, "a change");
 	}
 	last->is_unasked = false;
-	p->cost += queued_cost(last) - cost;
+	p->cost += op_cost(last) - cost;
 	p->last_ms = monotonic_ms();
 	return kind;
 }
 
-enum err pending_set_unseen_locked(struct pending *p, struct inode *i, struct change *change,
-	struct queued **out, struct error *e)
+enum err writeback_set_unseen_locked(struct writeback *p, struct inode *i, struct change *change,
+	struct op **out, struct error *e)
 {
 	struct setting s = { .change = change };
 	enum err kind = describe_locked(p, i, &s, e);
 
-	struct queued *last = youngest_locked(p, i);
+	struct op *last = youngest_locked(p, i);
 
-	if (!kind && last && queued_may_set_mtime(last, change)) {
+	if (!kind && last && op_may_set_mtime(last, change)) {
 		*out = last;
 		kind = go_on_locked(p, last, change, e);
 	} else if (!kind) {
@@ -101,10 +101,10 @@ enum err pending_set_unseen_locked(struct pending *p, struct inode *i, struct ch
 }
 
 static enum err set_locked(
-	struct pending *p, struct inode *i, struct change *change, struct error *e)
+	struct writeback *p, struct inode *i, struct change *change, struct error *e)
 {
 	struct setting s = { .change = change };
-	struct queued *q;
+	struct op *q;
 	enum err kind = describe_locked(p, i, &s, e);
 
 	if (!kind && may_go_on_locked(p, i, &s))
@@ -126,10 +126,10 @@ static void set_to_now(struct timespec *time, struct timespec now)
  * that is a later one.
  */
 static struct timespec time_of_setting_locked(
-	struct pending *p, struct inode *i, struct change *change)
+	struct writeback *p, struct inode *i, struct change *change)
 {
 	struct change stamped = { 0 };
-	struct timespec now = pending_stamp_locked(p, i, &stamped);
+	struct timespec now = writeback_stamp_locked(p, i, &stamped);
 
 	if (!stamped.set)
 		return now;
@@ -144,15 +144,15 @@ static struct timespec time_of_setting_locked(
 	return now;
 }
 
-enum err pending_set_locked(
-	struct pending *p, struct inode *i, struct change *change, struct error *e)
+enum err writeback_set_locked(
+	struct writeback *p, struct inode *i, struct change *change, struct error *e)
 {
-	const struct tree_foresight f = { .now = time_of_setting_locked(p, i, change),
+	const struct tree_local_effect f = { .now = time_of_setting_locked(p, i, change),
 		.keeps_mtime = !(change->set & SET_SIZE),
 		.set = change };
 	enum err kind = set_locked(p, i, change, e);
 
 	if (!kind)
-		tree_foresee(p->cache->tree, i, &f);
+		tree_apply_local(p->cache->tree, i, &f);
 	return kind;
 }

@@ -8,9 +8,9 @@
 
 /* ---- Waiting ---- */
 
-struct patience patience_of(const struct pending *p, const struct call *call)
+struct progress_deadline progress_deadline_of(const struct writeback *p, const struct call *call)
 {
-	return (struct patience){ .call = call,
+	return (struct progress_deadline){ .call = call,
 		.since_ms = call_since_ms(call),
 		.answers = p->answers,
 		.failures = p->failures,
@@ -19,7 +19,7 @@ struct patience patience_of(const struct pending *p, const struct call *call)
 }
 
 /* Sending is tried more often meanwhile. */
-static enum err wait_noticed_locked(struct pending *p, const struct call *call, struct error *e)
+static enum err wait_noticed_locked(struct writeback *p, const struct call *call, struct error *e)
 {
 	p->waiting++;
 	enum err kind = wait_briefly_locked(&p->changed, &p->lock, call, e);
@@ -29,7 +29,7 @@ static enum err wait_noticed_locked(struct pending *p, const struct call *call, 
 }
 
 /* A sandbox that was gone may be back: an attempt of now is asked for, and waited for if it is quick. */
-static bool is_gone_locked(struct pending *p, const struct patience *w)
+static bool is_gone_locked(struct writeback *p, const struct progress_deadline *w)
 {
 	if (p->failure.kind != ERR_GONE)
 		return false;
@@ -43,14 +43,14 @@ static bool is_gone_locked(struct pending *p, const struct patience *w)
 }
 
 /* What batches on their way move counts as long as no attempt failed: to be tried again is no progress. */
-static int64_t last_moved_ms_locked(const struct pending *p, const struct patience *w)
+static int64_t last_moved_ms_locked(const struct writeback *p, const struct progress_deadline *w)
 {
 	if (p->answers != w->answers)
 		return monotonic_ms();
 	return p->failures == w->failures ? p->moved.moved_ms : 0;
 }
 
-static bool has_time_locked(const struct pending *p, struct patience *w)
+static bool has_time_locked(const struct writeback *p, struct progress_deadline *w)
 {
 	int64_t limit_ms = call_progress_ms(w->call), moved_ms = last_moved_ms_locked(p, w);
 
@@ -61,7 +61,8 @@ static bool has_time_locked(const struct pending *p, struct patience *w)
 	return limit_ms < 0 || monotonic_ms() < w->since_ms + limit_ms;
 }
 
-enum err patience_wait_locked(struct pending *p, struct patience *w, struct error *e)
+enum err progress_deadline_wait_locked(
+	struct writeback *p, struct progress_deadline *w, struct error *e)
 {
 	if (is_gone_locked(p, w))
 		return error_set(e, ERR_GONE, "%s", p->failure.text);
@@ -76,7 +77,7 @@ enum err patience_wait_locked(struct pending *p, struct patience *w, struct erro
 /* ---- Who waits for what ---- */
 
 /* Any of the inodes is touched by something that is wanted and younger. */
-static bool is_needed(const struct queued *q, uint64_t gathering)
+static bool is_needed(const struct op *q, uint64_t gathering)
 {
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
 		const struct inode *i = q->about.scope.inodes[n];
@@ -87,7 +88,7 @@ static bool is_needed(const struct queued *q, uint64_t gathering)
 	return false;
 }
 
-static void mark(const struct queued *q, uint64_t gathering)
+static void mark(const struct op *q, uint64_t gathering)
 {
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
 		struct inode *i = q->about.scope.inodes[n];
@@ -102,131 +103,133 @@ static void mark(const struct queued *q, uint64_t gathering)
 
 /* The changes of a save, the youngest first. */
 struct save {
-	struct queued *all[SMALL_COUNT_MAX];
+	struct op *all[SMALL_COUNT_MAX];
 	size_t count;
 	uint64_t load;
 };
 
-static bool is_needed_by(const struct queued *q, const struct save *s, uint64_t gathering)
+static bool is_needed_by(const struct op *q, const struct save *s, uint64_t gathering)
 {
 	if (!is_needed(q, gathering))
 		return false;
 	for (size_t n = 0; n < s->count; n++)
-		if (queued_is_bound_to(s->all[n], q))
+		if (op_is_bound_to(s->all[n], q))
 			return true;
 	return false;
 }
 
 /* That move over the link, or in the sandbox, which may take as long. */
-static uint64_t bytes_moved(const struct queued *q)
+static uint64_t bytes_moved(const struct op *q)
 {
 	if (q->change.op == CHANGE_COPY)
 		return q->change.length;
-	return queued_has_contents(q) ? q->change.data_len : 0;
+	return op_has_contents(q) ? q->change.data_len : 0;
 }
 
 /* false: it is not small, or behind what nothing overtakes. */
-static bool save_add(struct save *s, struct queued *q)
+static bool save_add(struct save *s, struct op *q)
 {
-	s->load += pending_load(1, bytes_moved(q));
-	if (s->count == SMALL_COUNT_MAX || s->load > PENDING_SMALL_MAX)
+	s->load += writeback_load(1, bytes_moved(q));
+	if (s->count == SMALL_COUNT_MAX || s->load > WRITEBACK_SMALL_MAX)
 		return false;
 	s->all[s->count++] = q;
 	return true;
 }
 
 /* The same, where that is little beside all that is pending. */
-static void hurry_small_locked(struct pending *p, const struct inode *i)
+static void expedite_small_locked(struct writeback *p, const struct inode *i)
 {
 	uint64_t gathering = ++p->gatherings;
 	struct save save = { 0 };
-	struct queued *q;
+	struct op *q;
 
-	if (pending_load(p->changes, p->bytes) <= PENDING_SMALL_MAX)
+	if (writeback_load(p->changes, p->bytes) <= WRITEBACK_SMALL_MAX)
 		return;
-	TAILQ_FOREACH_REVERSE(q, &p->queue, queued_list, link)
+	TAILQ_FOREACH_REVERSE(q, &p->queue, op_list, link)
 	{
-		if (q->is_wall && save.count)
+		if (q->is_barrier && save.count)
 			return;
-		if (!queued_touches(q, i) && !is_needed_by(q, &save, gathering))
+		if (!op_touches(q, i) && !is_needed_by(q, &save, gathering))
 			continue;
-		if (q->is_wall || !save_add(&save, q))
+		if (q->is_barrier || !save_add(&save, q))
 			return;
 		mark(q, gathering);
 	}
 	for (size_t n = 0; n < save.count; n++)
-		save.all[n]->is_urgent = true;
+		save.all[n]->is_small_save = true;
 }
 
 /* The changes that touch `i`, and those without which they cannot be done, are sent before others. */
-static void hurry_locked(struct pending *p, const struct inode *i)
+static void expedite_locked(struct writeback *p, const struct inode *i)
 {
 	uint64_t gathering = ++p->gatherings;
 	bool is_behind_wall = false;
-	struct queued *q;
+	struct op *q;
 
-	TAILQ_FOREACH_REVERSE(q, &p->queue, queued_list, link)
+	TAILQ_FOREACH_REVERSE(q, &p->queue, op_list, link)
 	{
-		if (!is_behind_wall && !queued_touches(q, i) && !is_needed(q, gathering))
+		if (!is_behind_wall && !op_touches(q, i) && !is_needed(q, gathering))
 			continue;
-		is_behind_wall |= q->is_wall;
-		q->is_wanted = true;
+		is_behind_wall |= q->is_barrier;
+		q->is_urgent = true;
 		mark(q, gathering);
 	}
-	hurry_small_locked(p, i);
+	expedite_small_locked(p, i);
 	senders_wake_locked(p);
 }
 
-static void hurry_all_locked(struct pending *p)
+static void expedite_all_locked(struct writeback *p)
 {
-	struct queued *q;
+	struct op *q;
 
 	TAILQ_FOREACH(q, &p->queue, link)
-	q->is_wanted = true;
+	q->is_urgent = true;
 	senders_wake_locked(p);
 }
 
 /* The oldest change that touches `i`. */
-static uint64_t first_owed_locked(const struct pending *p, const struct inode *i)
+static uint64_t first_unsynced_locked(const struct writeback *p, const struct inode *i)
 {
-	const struct queued *q;
+	const struct op *q;
 
 	TAILQ_FOREACH(q, &p->queue, link)
-	if (queued_touches(q, i))
+	if (op_touches(q, i))
 		return q->order;
 	return UINT64_MAX;
 }
 
 /* Returns when nothing is queued that touches `b` and is there now. It stays meanwhile. */
 static enum err settle_locked(
-	struct pending *p, struct backlog *b, const struct call *call, struct error *e)
+	struct writeback *p, struct inode_ops *b, const struct call *call, struct error *e)
 {
-	struct patience w = patience_of(p, call);
+	struct progress_deadline w = progress_deadline_of(p, call);
 	uint64_t last = p->orders;
 	enum err kind = ERR_OK;
 
-	hurry_locked(p, b->inode);
+	expedite_locked(p, b->inode);
 	b->waiters++;
-	while (!kind && b->owes && first_owed_locked(p, b->inode) <= last)
-		kind = patience_wait_locked(p, &w, e);
+	while (!kind && b->owes && first_unsynced_locked(p, b->inode) <= last)
+		kind = progress_deadline_wait_locked(p, &w, e);
 	b->waiters--;
 	return kind;
 }
 
 /* Whatever is asked comes after what an earlier mount left. */
-static enum err await_recovered_locked(struct pending *p, const struct call *call, struct error *e)
+static enum err await_recovered_locked(
+	struct writeback *p, const struct call *call, struct error *e)
 {
-	struct patience w = patience_of(p, call);
+	struct progress_deadline w = progress_deadline_of(p, call);
 	enum err kind = ERR_OK;
 
-	while (!kind && pending_has_recovered_locked(p))
-		kind = patience_wait_locked(p, &w, e);
+	while (!kind && writeback_has_recovered_locked(p))
+		kind = progress_deadline_wait_locked(p, &w, e);
 	return kind;
 }
 
 /* ---- Barriers ---- */
 
-enum err pending_drain(struct pending *p, const struct call *call, struct inode *i, struct error *e)
+enum err writeback_drain(
+	struct writeback *p, const struct call *call, struct inode *i, struct error *e)
 {
 	enum err kind = ERR_OK;
 
@@ -234,17 +237,17 @@ enum err pending_drain(struct pending *p, const struct call *call, struct inode 
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
 	kind = await_recovered_locked(p, call, e);
-	pending_release_locked(p, i);
+	writeback_release_locked(p, i);
 	if (!kind && i->backlog && i->backlog->owes) {
 		kind = settle_locked(p, i->backlog, call, e);
-		backlog_rest_locked(p, i->backlog);
+		inode_ops_rest_locked(p, i->backlog);
 	}
 	pthread_mutex_unlock(&p->lock);
 	return kind;
 }
 
 /* From the lowest up; what is on the way may move again meanwhile. */
-static enum err drain_owing(struct pending *p, const struct call *call, struct inode *i,
+static enum err drain_owing(struct writeback *p, const struct call *call, struct inode *i,
 	struct inode *(*find)(struct tree *t, struct inode *i), struct error *e)
 {
 	enum err kind = ERR_OK;
@@ -256,7 +259,7 @@ static enum err drain_owing(struct pending *p, const struct call *call, struct i
 	kind = await_recovered_locked(p, call, e);
 	pthread_mutex_unlock(&p->lock);
 	while (!kind && (owing = find(p->cache->tree, i))) {
-		kind = pending_drain(p, call, owing, e);
+		kind = writeback_drain(p, call, owing, e);
 		/*
 		 * What was made and removed again before it left never comes: by another name it
 		 * may.
@@ -268,34 +271,34 @@ static enum err drain_owing(struct pending *p, const struct call *call, struct i
 	return kind;
 }
 
-enum err pending_drain_path(
-	struct pending *p, const struct call *call, struct inode *i, struct error *e)
+enum err writeback_drain_path(
+	struct writeback *p, const struct call *call, struct inode *i, struct error *e)
 {
 	return drain_owing(p, call, i, tree_owing_on_path, e);
 }
 
-enum err pending_drain_paths(
-	struct pending *p, const struct call *call, struct inode *i, struct error *e)
+enum err writeback_drain_paths(
+	struct writeback *p, const struct call *call, struct inode *i, struct error *e)
 {
 	return drain_owing(p, call, i, tree_owing_on_paths, e);
 }
 
-static enum err add_sync_locked(struct pending *p, struct inode *i, struct error *e)
+static enum err add_sync_locked(struct writeback *p, struct inode *i, struct error *e)
 {
 	const struct change_about about = { .scope.inodes = { i }, .target = i };
 	AUTO_TREE_PATH struct tree_path path = { 0 };
 	struct change change = { .op = CHANGE_SYNC, .flags = CHANGE_BY_HANDLE };
-	struct queued *q;
+	struct op *q;
 	enum err kind = tree_path(p->cache->tree, i, NULL, &path, e);
 
 	change.path = path.text;
-	return kind ? kind : pending_add_locked(p, &change, &about, &q, e);
+	return kind ? kind : writeback_add_locked(p, &change, &about, &q, e);
 }
 
-static enum err flush_locked(struct pending *p, struct backlog *b, const struct call *call,
+static enum err flush_locked(struct writeback *p, struct inode_ops *b, const struct call *call,
 	bool sync, bool *synced, struct error *e)
 {
-	uint64_t from = first_owed_locked(p, b->inode);
+	uint64_t from = first_unsynced_locked(p, b->inode);
 	enum err kind = ERR_OK;
 
 	*synced = sync && from != UINT64_MAX;
@@ -306,10 +309,10 @@ static enum err flush_locked(struct pending *p, struct backlog *b, const struct 
 	/* Somebody else who waited may have reported it, but what was asked here is whether these changes are done. */
 	if (!kind && b->refused_order >= from)
 		b->for_handle = true;
-	return kind ? kind : backlog_report_locked(b, e);
+	return kind ? kind : inode_ops_report_locked(b, e);
 }
 
-enum err pending_flush(struct pending *p, const struct call *call, struct inode *i, bool sync,
+enum err writeback_flush(struct writeback *p, const struct call *call, struct inode *i, bool sync,
 	bool *synced, struct error *e)
 {
 	enum err kind = ERR_OK;
@@ -319,19 +322,19 @@ enum err pending_flush(struct pending *p, const struct call *call, struct inode 
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
 	if (sync)
-		kind = pending_still_locked(p, call, e);
-	pending_release_locked(p, i);
+		kind = writeback_still_locked(p, call, e);
+	writeback_release_locked(p, i);
 	if (!kind)
 		inherited_find_locked(p, i);
 	if (!kind && i->backlog) {
 		kind = flush_locked(p, i->backlog, call, sync, synced, e);
-		backlog_rest_locked(p, i->backlog);
+		inode_ops_rest_locked(p, i->backlog);
 	}
 	pthread_mutex_unlock(&p->lock);
 	return kind;
 }
 
-enum err pending_refusal(struct pending *p, struct inode *i, struct error *e)
+enum err writeback_refusal(struct writeback *p, struct inode *i, struct error *e)
 {
 	enum err kind = ERR_OK;
 
@@ -344,7 +347,7 @@ enum err pending_refusal(struct pending *p, struct inode *i, struct error *e)
 	return kind;
 }
 
-enum err pending_report(struct pending *p, struct inode *i, struct error *e)
+enum err writeback_report(struct writeback *p, struct inode *i, struct error *e)
 {
 	enum err kind = ERR_OK;
 
@@ -353,18 +356,18 @@ enum err pending_report(struct pending *p, struct inode *i, struct error *e)
 	pthread_mutex_lock(&p->lock);
 	inherited_find_locked(p, i);
 	if (i->backlog) {
-		kind = backlog_report_locked(i->backlog, e);
-		backlog_rest_locked(p, i->backlog);
+		kind = inode_ops_report_locked(i->backlog, e);
+		inode_ops_rest_locked(p, i->backlog);
 	}
 	pthread_mutex_unlock(&p->lock);
 	return kind;
 }
 
 /* What was refused since the change `from`, else what no barrier has reported. */
-static enum err report_all_locked(struct pending *p, uint64_t from, struct error *e)
+static enum err report_all_locked(struct writeback *p, uint64_t from, struct error *e)
 {
 	enum err kind = ERR_OK;
-	struct backlog *next;
+	struct inode_ops *next;
 
 	enum err inherited = inherited_report_locked(p, e);
 
@@ -372,38 +375,38 @@ static enum err report_all_locked(struct pending *p, uint64_t from, struct error
 		kind = error_set(e, p->refused.kind, "%s", p->refused.text);
 	else
 		kind = inherited;
-	for (struct backlog *b = TAILQ_FIRST(&p->backlogs); b; b = next) {
+	for (struct inode_ops *b = TAILQ_FIRST(&p->backlogs); b; b = next) {
 		next = TAILQ_NEXT(b, link);
 		if (b->for_barrier && !kind)
 			kind = error_set(e, b->refused.kind, "%s", b->refused.text);
 		b->for_barrier = false;
 		/* Of a file without a name and without handles no handle will report it. */
 		b->for_handle = b->for_handle && tree_may_be_read(p->cache->tree, b->inode);
-		backlog_rest_locked(p, b);
+		inode_ops_rest_locked(p, b);
 	}
 	return kind;
 }
 
-static uint64_t first_order_locked(const struct pending *p)
+static uint64_t first_order_locked(const struct writeback *p)
 {
-	const struct queued *first = TAILQ_FIRST(&p->queue);
+	const struct op *first = TAILQ_FIRST(&p->queue);
 
 	return first ? first->order : UINT64_MAX;
 }
 
-static enum err drain_all_locked(struct pending *p, const struct call *call, struct error *e)
+static enum err drain_all_locked(struct writeback *p, const struct call *call, struct error *e)
 {
-	struct patience w = patience_of(p, call);
+	struct progress_deadline w = progress_deadline_of(p, call);
 	uint64_t last = p->orders;
 	enum err kind = ERR_OK;
 
-	hurry_all_locked(p);
+	expedite_all_locked(p);
 	while (!kind && first_order_locked(p) <= last)
-		kind = patience_wait_locked(p, &w, e);
+		kind = progress_deadline_wait_locked(p, &w, e);
 	return kind;
 }
 
-enum err pending_trouble(struct pending *p, struct error *e)
+enum err writeback_trouble(struct writeback *p, struct error *e)
 {
 	if (!p)
 		return ERR_OK;
@@ -418,7 +421,7 @@ enum err pending_trouble(struct pending *p, struct error *e)
 }
 
 /* With what is held back, as far as that is let go. */
-static enum err drain_with(struct pending *p, void (*let_go_locked)(struct pending *p),
+static enum err drain_with(struct writeback *p, void (*let_go_locked)(struct writeback *p),
 	const struct call *call, struct error *e)
 {
 	if (!p)
@@ -431,34 +434,34 @@ static enum err drain_with(struct pending *p, void (*let_go_locked)(struct pendi
 	return kind;
 }
 
-static void let_nothing_go(struct pending *p)
+static void let_nothing_go(struct writeback *p)
 {
 	(void)p;
 }
 
-enum err pending_drain_queue(struct pending *p, const struct call *call, struct error *e)
+enum err writeback_drain_queue(struct writeback *p, const struct call *call, struct error *e)
 {
 	return drain_with(p, let_nothing_go, call, e);
 }
 
-enum err pending_drain_to_audit(struct pending *p, const struct call *call, struct error *e)
+enum err writeback_drain_to_audit(struct writeback *p, const struct call *call, struct error *e)
 {
-	return drain_with(p, pending_release_unsure_locked, call, e);
+	return drain_with(p, writeback_release_unsure_locked, call, e);
 }
 
-enum err pending_drain_all_quietly(struct pending *p, const struct call *call, struct error *e)
+enum err writeback_drain_all_quietly(struct writeback *p, const struct call *call, struct error *e)
 {
-	return drain_with(p, pending_release_all_locked, call, e);
+	return drain_with(p, writeback_release_all_locked, call, e);
 }
 
-enum err pending_drain_all(struct pending *p, const struct call *call, struct error *e)
+enum err writeback_drain_all(struct writeback *p, const struct call *call, struct error *e)
 {
 	if (!p)
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
-	pending_release_all_locked(p);
-	pending_keep_open_times_locked(p);
-	pending_keep_late_times_locked(p);
+	writeback_release_all_locked(p);
+	writeback_keep_open_times_locked(p);
+	writeback_keep_late_times_locked(p);
 	uint64_t from = first_order_locked(p);
 	enum err kind = drain_all_locked(p, call, e);
 

@@ -12,30 +12,30 @@
 #include <sys/stat.h>
 
 /* Whether it goes on with the contents of what it is about, or takes it away. */
-static bool is_about_contents(const struct queued *q)
+static bool is_about_contents(const struct op *q)
 {
 	bool is_new = q->about.target == q->made || q->is_beside || q->moved[0] == q->about.target;
 
 	if (q->change.op == CHANGE_UNLINK)
 		return true;
-	return !is_new && q->change.op != CHANGE_COPY && queued_changes_contents(q);
+	return !is_new && q->change.op != CHANGE_COPY && op_changes_contents(q);
 }
 
 /* The file that it goes on with, or takes away; NULL: none. */
-static struct inode *goes_on_with(const struct queued *q)
+static struct inode *goes_on_with(const struct op *q)
 {
 	if (q->change.op == CHANGE_RENAME)
 		return q->change.flags & CHANGE_EXCHANGE ? NULL : q->moved[1];
 	return is_about_contents(q) ? q->about.target : NULL;
 }
 
-static bool carries_on(const struct queued *q)
+static bool carries_on(const struct op *q)
 {
-	return queued_sets_attributes(q) && !q->is_beside;
+	return op_sets_attributes(q) && !q->is_beside;
 }
 
 /* The file whose version it has to do with; NULL: it does not matter, or there is none. */
-static struct inode *file_of(const struct queued *q)
+static struct inode *file_of(const struct op *q)
 {
 	return carries_on(q) ? q->about.target : goes_on_with(q);
 }
@@ -49,7 +49,7 @@ typedef enum err (*journal_telling)(
 
 /* What the journal is to hear of. */
 struct notes {
-	struct pending *p;
+	struct writeback *p;
 	journal_telling tell;
 	struct journal_base all[NOTES_MAX];
 	size_t count;
@@ -62,14 +62,14 @@ static void flush(struct notes *notes)
 	notes->count = 0;
 }
 
-static void note(struct notes *notes, const struct queued *q, const struct version *version)
+static void note(struct notes *notes, const struct op *q, const struct version *version)
 {
 	notes->all[notes->count++] = (struct journal_base){ q->number, *version };
 	if (notes->count == NOTES_MAX)
 		flush(notes);
 }
 
-static void note_one(struct pending *p, const struct queued *q, journal_telling tell,
+static void note_one(struct writeback *p, const struct op *q, journal_telling tell,
 	const struct version *version)
 {
 	struct notes notes = { .p = p, .tell = tell };
@@ -92,13 +92,13 @@ static bool is_behind(const struct inode *i, uint64_t gathering)
 }
 
 /* What is on its way stays as it left; what that was based on is there no more. */
-static void base(struct notes *notes, struct queued *q, uint64_t gathering)
+static void base(struct notes *notes, struct op *q, uint64_t gathering)
 {
 	const struct inode *i = file_of(q);
 	struct version *version = journal_base_in(&q->change);
 
 	if (!i || is_behind(i, gathering) || !S_ISREG(i->backlog->answered.mode) ||
-		q->is_overtaken || pending_version_is_gone(version))
+		q->is_overtaken || writeback_version_is_gone(version))
 		return;
 	struct version left = version_shown(&i->backlog->answered);
 
@@ -111,8 +111,8 @@ static void base(struct notes *notes, struct queued *q, uint64_t gathering)
 }
 
 /* The version of a file that it only moves. */
-static void carry(struct notes *notes, struct queued *q, const struct inode *i,
-	struct version *version, uint64_t gathering)
+static void carry(struct notes *notes, struct op *q, const struct inode *i, struct version *version,
+	uint64_t gathering)
 {
 	if (!i || is_behind(i, gathering) || !S_ISREG(i->backlog->answered.mode) ||
 		q->state == OP_SENT || q->is_overtaken || version->ctime.tv_sec)
@@ -123,17 +123,17 @@ static void carry(struct notes *notes, struct queued *q, const struct inode *i,
 
 /* Of an exchange these are two. */
 static void carry_all(
-	struct notes *notes, struct notes *notes_of_other, struct queued *q, uint64_t gathering)
+	struct notes *notes, struct notes *notes_of_other, struct op *q, uint64_t gathering)
 {
-	const struct inode *other = queued_exchanged(q);
-	const struct inode *i = queued_moves_file(q) || other ? q->about.target : NULL;
+	const struct inode *other = op_exchanged(q);
+	const struct inode *i = op_moves_file(q) || other ? q->about.target : NULL;
 
 	carry(notes, q, i, &q->change.version, gathering);
 	carry(notes_of_other, q, other, &q->change.version2, gathering);
 }
 
 /* What is written beside a file leaves it as it is, and so does a barrier. */
-static void mark(const struct queued *q, uint64_t gathering)
+static void mark(const struct op *q, uint64_t gathering)
 {
 	bool leaves = q->is_beside || q->change.op == CHANGE_SYNC;
 
@@ -143,13 +143,13 @@ static void mark(const struct queued *q, uint64_t gathering)
 }
 
 /* What is held back comes after all that is queued of the same file. */
-void pending_base_next_locked(struct pending *p)
+void writeback_base_next_locked(struct writeback *p)
 {
-	const struct queued_list *const lists[] = { &p->queue, &p->held };
+	const struct op_list *const lists[] = { &p->queue, &p->held };
 	struct notes based = { .p = p, .tell = journal_note_based };
 	struct notes carried = { .p = p, .tell = journal_note_carried };
 	uint64_t gathering = ++p->gatherings;
-	struct queued *q;
+	struct op *q;
 
 	for (int n = 0; n < 2; n++)
 		TAILQ_FOREACH(q, lists[n], link)
@@ -163,12 +163,12 @@ void pending_base_next_locked(struct pending *p)
 }
 
 /* What goes on with the file behind it, also where that is held back; NULL: nothing. */
-static struct queued *follower(const struct queued *before)
+static struct op *follower(const struct op *before)
 {
 	const struct inode *i = before->about.target;
 	bool is_alone = i->backlog->owes < 2;
-	struct queued *q = is_alone ? NULL : TAILQ_NEXT(before, link);
-	struct queued *place = i->backlog->place;
+	struct op *q = is_alone ? NULL : TAILQ_NEXT(before, link);
+	struct op *place = i->backlog->place;
 
 	while (q && goes_on_with(q) != i)
 		q = TAILQ_NEXT(q, link);
@@ -178,21 +178,21 @@ static struct queued *follower(const struct queued *before)
 /* ---- Of an earlier mount ---- */
 
 /* Whether it is held against the version of what is there, or carries it on. */
-static bool has_to_do_with(const struct queued *q, const struct followed *f)
+static bool has_to_do_with(const struct op *q, const struct followed *f)
 {
-	bool is_of = (f->path && !strcmp(q->change.path, f->path)) || queued_is_of(q, f->file);
+	bool is_of = (f->path && !strcmp(q->change.path, f->path)) || op_is_of(q, f->file);
 
-	return (queued_sets_attributes(q) && is_of) || queued_goes_on_with(q, f->file) ||
-		(f->path && queued_goes_on_at(q, f->path));
+	return (op_sets_attributes(q) && is_of) || op_goes_on_with(q, f->file) ||
+		(f->path && op_goes_on_at(q, f->path));
 }
 
 /*
  * All zero: it is not known any more; or the file has other names, and of a file that was made here
  * nobody knows which ones.
  */
-static struct version version_left(const struct queued *answered, const struct change_result *r)
+static struct version version_left(const struct op *answered, const struct change_result *r)
 {
-	bool is_known = r->attr.nlink == 1 || queued_file(answered)->ino;
+	bool is_known = r->attr.nlink == 1 || op_file(answered)->ino;
 
 	if (!r->has_attr || !S_ISREG(r->attr.mode) || !is_known)
 		return (struct version){ 0 };
@@ -200,23 +200,22 @@ static struct version version_left(const struct queued *answered, const struct c
 }
 
 /* Whether it gives the file another name. */
-static bool moves_from(const struct queued *q, const char *path)
+static bool moves_from(const struct op *q, const char *path)
 {
-	return queued_moves_file(q) && !strcmp(q->change.path, path);
+	return op_moves_file(q) && !strcmp(q->change.path, path);
 }
 
-static bool moves(const struct queued *q, const struct followed *f)
+static bool moves(const struct op *q, const struct followed *f)
 {
-	return (f->path && moves_from(q, f->path)) ||
-		(queued_moves_file(q) && queued_is_of(q, f->file));
+	return (f->path && moves_from(q, f->path)) || (op_moves_file(q) && op_is_of(q, f->file));
 }
 
 /* What comes next of the file is held against what `answered` left of it. */
-static void base_next_of(struct pending *p, const struct queued *answered, const char *path,
+static void base_next_of(struct writeback *p, const struct op *answered, const char *path,
 	const struct expect *file, const struct version *left)
 {
 	struct followed f = { path ? strdup(path) : NULL, file };
-	struct queued *q = left->ctime.tv_sec ? pending_next_of_file_locked(p, answered, &f) : NULL;
+	struct op *q = left->ctime.tv_sec ? writeback_next_of_file_locked(p, answered, &f) : NULL;
 	bool is_moved = q && moves(q, &f);
 	bool is_held =
 		q && q->state != OP_SENT && !q->is_overtaken && (is_moved || has_to_do_with(q, &f));
@@ -226,23 +225,22 @@ static void base_next_of(struct pending *p, const struct queued *answered, const
 		return;
 	struct version *version = is_moved ? &q->change.version : journal_base_in(&q->change);
 
-	if (pending_version_is_gone(version) || !time_is_after(left->ctime, version->ctime))
+	if (writeback_version_is_gone(version) || !time_is_after(left->ctime, version->ctime))
 		return;
 	*version = *left;
 	note_one(p, q, is_moved ? journal_note_carried : journal_note_based, version);
 }
 
-void pending_base_recovered_locked(
-	struct pending *p, const struct queued *answered, const struct change_result *result)
+void writeback_base_recovered_locked(
+	struct writeback *p, const struct op *answered, const struct change_result *result)
 {
 	const struct version left = version_left(answered, result);
-	const char *other =
-		queued_exchanges(answered) ? answered->change.path : answered->change.keep;
+	const char *other = op_exchanges(answered) ? answered->change.path : answered->change.keep;
 
 	/* A barrier leaves what it finds. */
 	if (answered->change.op == CHANGE_SYNC)
 		return;
-	base_next_of(p, answered, queued_leaves(answered), queued_file(answered), &left);
+	base_next_of(p, answered, op_leaves(answered), op_file(answered), &left);
 	if (answered->change.op == CHANGE_RENAME)
 		base_next_of(p, answered, other, &answered->over, &result->over);
 }
@@ -251,11 +249,11 @@ void pending_base_recovered_locked(
 #define FOLLOWERS_MAX 16
 
 struct followers {
-	struct queued *all[FOLLOWERS_MAX];
+	struct op *all[FOLLOWERS_MAX];
 	size_t count;
 };
 
-static bool links_from(const struct queued *q, const char *path)
+static bool links_from(const struct op *q, const char *path)
 {
 	return q->change.op == CHANGE_LINK && !strcmp(q->change.path, path);
 }
@@ -273,16 +271,16 @@ static bool has_one_at(const struct followers *f, const char *path)
  * Adds what goes on first with what `before` left at the path, wherever that was moved since, and
  * by each other name that the file has.
  */
-static void add_followers_at(struct followers *out, const struct queued *before, const char *at)
+static void add_followers_at(struct followers *out, const struct op *before, const char *at)
 {
 	char *path = strdup(at);
-	struct queued *q = TAILQ_NEXT(before, link);
+	struct op *q = TAILQ_NEXT(before, link);
 
 	for (; q && out->count < FOLLOWERS_MAX; q = TAILQ_NEXT(q, link)) {
 		if (!q->is_recovered)
 			continue;
-		bool is_at = path && queued_goes_on_at(q, path);
-		bool is_of = is_at || queued_goes_on_with(q, queued_file(before));
+		bool is_at = path && op_goes_on_at(q, path);
+		bool is_of = is_at || op_goes_on_with(q, op_file(before));
 
 		if (is_of && !has_one_at(out, q->change.path))
 			out->all[out->count++] = q;
@@ -290,7 +288,7 @@ static void add_followers_at(struct followers *out, const struct queued *before,
 			break;
 		if (path && links_from(q, path))
 			add_followers_at(out, q, q->change.path2);
-		path = path ? queued_carry(q, path) : NULL;
+		path = path ? op_carry(q, path) : NULL;
 	}
 	free(path);
 }
@@ -298,7 +296,7 @@ static void add_followers_at(struct followers *out, const struct queued *before,
 /* ---- What carries a version ---- */
 
 /* Of this mount it is one, for all names together. */
-static struct followers followers_of(const struct queued *carrier)
+static struct followers followers_of(const struct op *carrier)
 {
 	struct followers out = { 0 };
 
@@ -307,20 +305,20 @@ static struct followers followers_of(const struct queued *carrier)
 		out.count = out.all[0] != NULL;
 		return out;
 	}
-	add_followers_at(&out, carrier, queued_leaves(carrier));
+	add_followers_at(&out, carrier, op_leaves(carrier));
 	/* A file that was linked has its first name, too. */
 	if (carrier->change.op == CHANGE_LINK)
 		add_followers_at(&out, carrier, carrier->change.path);
 	return out;
 }
 
-bool pending_version_matters_locked(const struct queued *q)
+bool writeback_version_matters_locked(const struct op *q)
 {
-	return !queued_carries_version(q) || !q->sequence || followers_of(q).count;
+	return !op_carries_version(q) || !q->sequence || followers_of(q).count;
 }
 
 /* As `version`, one of those of `q`. */
-static void hand_on_to(struct pending *p, struct queued *q, struct version *version,
+static void hand_on_to(struct writeback *p, struct op *q, struct version *version,
 	journal_telling tell, const struct version *carried)
 {
 	if (q->state == OP_SENT || version->ctime.tv_sec)
@@ -331,27 +329,27 @@ static void hand_on_to(struct pending *p, struct queued *q, struct version *vers
 }
 
 /* What gives the file its next name, before anything goes on with its contents; NULL: nothing. */
-static struct queued *mover_of(const struct queued *carrier)
+static struct op *mover_of(const struct op *carrier)
 {
 	const struct inode *i = carrier->about.target;
-	const char *path = queued_leaves(carrier);
-	struct queued *q = TAILQ_NEXT(carrier, link);
+	const char *path = op_leaves(carrier);
+	struct op *q = TAILQ_NEXT(carrier, link);
 
 	for (; q; q = TAILQ_NEXT(q, link)) {
 		bool is_of = i ? q->about.target == i : q->is_recovered && moves_from(q, path);
 
-		if (is_of && queued_moves_file(q))
+		if (is_of && op_moves_file(q))
 			return q;
-		if (i ? goes_on_with(q) == i : q->is_recovered && queued_goes_on_at(q, path))
+		if (i ? goes_on_with(q) == i : q->is_recovered && op_goes_on_at(q, path))
 			return NULL;
 	}
 	return NULL;
 }
 
-void pending_base_hand_on_locked(struct pending *p, const struct queued *carrier)
+void writeback_base_hand_on_locked(struct writeback *p, const struct op *carrier)
 {
 	struct followers followers = followers_of(carrier);
-	struct queued *mover = followers.count ? mover_of(carrier) : NULL;
+	struct op *mover = followers.count ? mover_of(carrier) : NULL;
 
 	/* That moves the version itself, and its answer tells what follows. */
 	if (mover && mover->state != OP_SENT) {
@@ -367,17 +365,17 @@ void pending_base_hand_on_locked(struct pending *p, const struct queued *carrier
 /* A time in the year 36812, which no clock has told. */
 static const struct version gone = { .ctime = { .tv_sec = (time_t)1 << 40 } };
 
-bool pending_version_is_gone(const struct version *version)
+bool writeback_version_is_gone(const struct version *version)
 {
 	return is_same(version, &gone);
 }
 
-void pending_base_gone_locked(struct pending *p, const struct queued *carrier)
+void writeback_base_gone_locked(struct writeback *p, const struct op *carrier)
 {
 	struct followers followers = followers_of(carrier);
 
 	for (size_t n = 0; n < followers.count; n++) {
-		struct queued *q = followers.all[n];
+		struct op *q = followers.all[n];
 
 		if (q->state == OP_SENT)
 			continue;
@@ -387,18 +385,18 @@ void pending_base_gone_locked(struct pending *p, const struct queued *carrier)
 }
 
 /* The journal hears of that in this order, so that never both are held against nothing. */
-void pending_base_overtaken_locked(struct pending *p, struct queued *carrier)
+void writeback_base_overtaken_locked(struct writeback *p, struct op *carrier)
 {
-	pending_base_gone_locked(p, carrier);
+	writeback_base_gone_locked(p, carrier);
 	carrier->is_overtaken = true;
 	carrier->change.version = (struct version){ 0 };
 	note_one(p, carrier, journal_note_carried, &carrier->change.version);
 }
 
-struct queued *pending_base_waits_locked(const struct queued *carrier)
+struct op *writeback_base_waits_locked(const struct op *carrier)
 {
-	bool carries = queued_carries_version(carrier) ||
-		(queued_moves_file(carrier) && carrier->change.version.ctime.tv_sec);
+	bool carries = op_carries_version(carrier) ||
+		(op_moves_file(carrier) && carrier->change.version.ctime.tv_sec);
 
 	return carries ? followers_of(carrier).all[0] : NULL;
 }
@@ -412,10 +410,10 @@ static bool shows_others(const struct version *before, const struct change_resul
 	return after.size != before->size || !time_equals(after.mtime, before->mtime);
 }
 
-void pending_base_moved_locked(
-	struct pending *p, const struct queued *mover, const struct change_result *result)
+void writeback_base_moved_locked(
+	struct writeback *p, const struct op *mover, const struct change_result *result)
 {
-	if (queued_moves_file(mover) && result->has_attr && pending_base_waits_locked(mover) &&
+	if (op_moves_file(mover) && result->has_attr && writeback_base_waits_locked(mover) &&
 		shows_others(&mover->change.version, result))
-		pending_base_gone_locked(p, mover);
+		writeback_base_gone_locked(p, mover);
 }

@@ -22,7 +22,7 @@ static bool batch_grow(struct batch *b)
 
 	if (b->count < b->room)
 		return true;
-	struct queued **queued = realloc(b->queued, room * sizeof *queued);
+	struct op **queued = realloc(b->queued, room * sizeof *queued);
 
 	if (queued)
 		b->queued = queued;
@@ -50,19 +50,19 @@ uint64_t *batch_numbers(const struct batch *b, size_t *count)
 
 	*count = 0;
 	for (size_t n = 0; n < b->count; n++)
-		room += queued_numbers_count(b->queued[n]);
+		room += op_numbers_count(b->queued[n]);
 	uint64_t *numbers = calloc(room, sizeof *numbers);
 
 	for (size_t n = 0; n < b->count && numbers; n++)
 		if (!b->results[n].err)
-			queued_add_numbers(b->queued[n], numbers, count);
+			op_add_numbers(b->queued[n], numbers, count);
 	return numbers;
 }
 
 /* ---- One gathering ---- */
 
 struct gathering {
-	struct pending *p;
+	struct writeback *p;
 	struct batch *batch;
 	size_t room; /* for contents */
 	bool is_plain; /* nothing but contents of files that the sandbox has: done twice it is done once */
@@ -74,9 +74,9 @@ struct gathering {
 	struct steps steps;  /* then: all changes of the batch, by their names */
 };
 
-static struct backlog *fresh(const struct gathering *g, struct inode *i)
+static struct inode_ops *fresh(const struct gathering *g, struct inode *i)
 {
-	struct backlog *b = i->backlog;
+	struct inode_ops *b = i->backlog;
 
 	if (b->gathering == g->p->gatherings)
 		return b;
@@ -88,7 +88,7 @@ static struct backlog *fresh(const struct gathering *g, struct inode *i)
 	return b;
 }
 
-static bool is_plain(const struct pending *p, const struct queued *q)
+static bool is_plain(const struct writeback *p, const struct op *q)
 {
 	struct tree *t = p->cache->tree;
 	struct inode *i = q->about.target;
@@ -99,13 +99,13 @@ static bool is_plain(const struct pending *p, const struct queued *q)
 }
 
 /* Others may have been at it since: after a crash, and while the sandbox could not be reached. */
-static bool was_long_untold(const struct pending *p, const struct queued *q)
+static bool was_long_untold(const struct writeback *p, const struct op *q)
 {
 	return q->is_recovered || q->failures != p->failures;
 }
 
 /* It is held against a version, which nothing of ours may change meanwhile. */
-static bool is_held_against(const struct pending *p, const struct queued *q)
+static bool is_held_against(const struct writeback *p, const struct op *q)
 {
 	return was_long_untold(p, q) && q->change.version.ctime.tv_sec;
 }
@@ -115,11 +115,11 @@ static bool is_held_against(const struct pending *p, const struct queued *q)
  * all that is written to the file of a save: in another record that might be done first, and after a
  * kill the version that it leaves would be taken for another writer's.
  */
-static void pass_sent(const struct gathering *g, const struct queued *q)
+static void pass_sent(const struct gathering *g, const struct op *q)
 {
 	bool is_write = q->change.op == CHANGE_WRITE && q->about.target &&
-		!is_held_against(g->p, q) && !(q->is_counted && q->is_urgent);
-	struct backlog *b = is_write ? fresh(g, q->about.target) : NULL;
+		!is_held_against(g->p, q) && !(q->is_counted && q->is_small_save);
+	struct inode_ops *b = is_write ? fresh(g, q->about.target) : NULL;
 	uint64_t end = q->change.offset + q->change.data_len;
 
 	for (int n = 0; n < TREE_SCOPE_MAX && !b; n++)
@@ -131,7 +131,7 @@ static void pass_sent(const struct gathering *g, const struct queued *q)
 	b->busy_to = end > b->busy_to ? end : b->busy_to;
 }
 
-static void pass(struct gathering *g, const struct queued *q)
+static void pass(struct gathering *g, const struct op *q)
 {
 	g->has_passed = true;
 	for (int n = 0; n < TREE_SCOPE_MAX; n++)
@@ -139,14 +139,14 @@ static void pass(struct gathering *g, const struct queued *q)
 			fresh(g, q->about.scope.inodes[n])->is_blocked = true;
 }
 
-static bool is_held_up(const struct gathering *g, const struct queued *q)
+static bool is_held_up(const struct gathering *g, const struct op *q)
 {
 	bool is_write = q->change.op == CHANGE_WRITE;
 	uint64_t end = q->change.offset + q->change.data_len;
 
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
 		struct inode *i = q->about.scope.inodes[n];
-		const struct backlog *b = i ? fresh(g, i) : NULL;
+		const struct inode_ops *b = i ? fresh(g, i) : NULL;
 
 		if (!b)
 			continue;
@@ -160,27 +160,27 @@ static bool is_held_up(const struct gathering *g, const struct queued *q)
 }
 
 /* Whether something that is passed over has to come before it. */
-static bool is_bound(const struct gathering *g, const struct queued *q)
+static bool is_bound(const struct gathering *g, const struct op *q)
 {
-	const struct queued *before;
+	const struct op *before;
 
 	for (before = TAILQ_FIRST(&g->p->queue); before != q; before = TAILQ_NEXT(before, link))
-		if (before->left_by != g->p->gatherings && queued_is_bound_to(q, before))
+		if (before->left_by != g->p->gatherings && op_is_bound_to(q, before))
 			return true;
 	return false;
 }
 
 /* Of who goes on with the contents, moves them or takes them away. */
-static size_t contents_needed(const struct backlog *b)
+static size_t contents_needed(const struct inode_ops *b)
 {
 	return b->step ? b->step : b->version_step;
 }
 
 /* What is to go goes, whatever became of its contents, unless others may have been at them since. */
-static size_t removal_needs(const struct gathering *g, const struct queued *q)
+static size_t removal_needs(const struct gathering *g, const struct op *q)
 {
 	struct inode *target = q->about.target ? q->about.target : q->about.scope.inodes[0];
-	const struct backlog *b = target ? fresh(g, target) : NULL;
+	const struct inode_ops *b = target ? fresh(g, target) : NULL;
 	bool is_late = q->about.target && was_long_untold(g->p, q);
 	size_t step = !b ? 0 : is_late ? contents_needed(b) : b->name_step;
 
@@ -188,7 +188,7 @@ static size_t removal_needs(const struct gathering *g, const struct queued *q)
 }
 
 /* What a rename takes the place of without another word of what that was: NULL none. */
-static struct inode *replaced_by(const struct queued *q)
+static struct inode *replaced_by(const struct op *q)
 {
 	const struct change *c = &q->change;
 	bool is_held = c->version2.ctime.tv_sec || c->flags & (CHANGE_EXCHANGE | CHANGE_NOREPLACE);
@@ -196,15 +196,15 @@ static struct inode *replaced_by(const struct queued *q)
 	return c->op == CHANGE_RENAME && !is_held ? q->moved[1] : NULL;
 }
 
-struct inode *batch_replaced_late(const struct pending *p, const struct queued *q)
+struct inode *batch_replaced_late(const struct writeback *p, const struct op *q)
 {
 	return was_long_untold(p, q) ? replaced_by(q) : NULL;
 }
 
 /* Of the other file in an exchange; of one that is replaced, where it may not have come to its name. */
-static size_t step_of_other(const struct gathering *g, const struct queued *q)
+static size_t step_of_other(const struct gathering *g, const struct op *q)
 {
-	struct inode *exchanged = queued_exchanged(q);
+	struct inode *exchanged = op_exchanged(q);
 	struct inode *replaced = exchanged ? NULL : batch_replaced_late(g->p, q);
 
 	if (exchanged)
@@ -212,9 +212,9 @@ static size_t step_of_other(const struct gathering *g, const struct queued *q)
 	return replaced ? contents_needed(fresh(g, replaced)) : 0;
 }
 
-static size_t step_of_target(const struct gathering *g, const struct queued *q)
+static size_t step_of_target(const struct gathering *g, const struct op *q)
 {
-	const struct backlog *b =
+	const struct inode_ops *b =
 		q->about.target && q->about.target != q->made ? fresh(g, q->about.target) : NULL;
 
 	if (!b)
@@ -225,7 +225,7 @@ static size_t step_of_target(const struct gathering *g, const struct queued *q)
 }
 
 /* A change can say only of one other that it needs it. */
-static bool needs_two(const struct gathering *g, const struct queued *q)
+static bool needs_two(const struct gathering *g, const struct op *q)
 {
 	size_t other = step_of_other(g, q), target = step_of_target(g, q);
 
@@ -233,13 +233,13 @@ static bool needs_two(const struct gathering *g, const struct queued *q)
 }
 
 /* The change without which it makes no sense: the last one of what it is about, else what makes its directory. */
-static size_t needs_of(const struct gathering *g, const struct queued *q)
+static size_t needs_of(const struct gathering *g, const struct op *q)
 {
 	const struct change_about *about = &q->about;
 
 	if (q->is_recovered)
 		return steps_needed(&g->steps, q);
-	if (queued_removes(q))
+	if (op_removes(q))
 		return removal_needs(g, q);
 	size_t step = step_of_target(g, q);
 
@@ -252,35 +252,35 @@ static size_t needs_of(const struct gathering *g, const struct queued *q)
 	return step;
 }
 
-static void note_step(const struct gathering *g, const struct queued *q)
+static void note_step(const struct gathering *g, const struct op *q)
 {
 	bool is_of_name = q->made || q->moved[0];
-	struct backlog *b = q->about.target ? fresh(g, q->about.target) : NULL;
+	struct inode_ops *b = q->about.target ? fresh(g, q->about.target) : NULL;
 
 	if (b)
 		b->goes_beside |= b->busy_to > 0;
-	if (b && (is_of_name || queued_changes_contents(q)))
+	if (b && (is_of_name || op_changes_contents(q)))
 		b->step = g->batch->count;
 	if (b && is_of_name)
 		b->name_step = g->batch->count;
-	if (b && queued_carries_version(q) && !b->version_step)
+	if (b && op_carries_version(q) && !b->version_step)
 		b->version_step = g->batch->count;
-	if (queued_exchanged(q)) {
-		b = fresh(g, queued_exchanged(q));
+	if (op_exchanged(q)) {
+		b = fresh(g, op_exchanged(q));
 		b->step = b->name_step = g->batch->count;
 	}
 }
 
 static void forget(struct version *version)
 {
-	if (!pending_version_is_gone(version))
+	if (!writeback_version_is_gone(version))
 		*version = (struct version){ 0 };
 }
 
 /* At the same moment: as if they had done it just before. */
-static void allow_what_others_did(const struct queued *q, struct change *c)
+static void allow_what_others_did(const struct op *q, struct change *c)
 {
-	if (!q->yields)
+	if (!q->loses_conflict)
 		forget(&c->version2);
 	/* But what is copied is what was there when it was decided. */
 	if (c->op != CHANGE_COPY)
@@ -292,14 +292,14 @@ static void allow_what_others_did(const struct queued *q, struct change *c)
 		c->flags &= ~(uint32_t)(CHANGE_EXCL | CHANGE_NOREPLACE);
 }
 
-static void expect_known(const struct pending *p, struct inode *i, struct expect *out)
+static void expect_known(const struct writeback *p, struct inode *i, struct expect *out)
 {
 	if (i && !tree_is_provisional(p->cache->tree, i))
 		*out = tree_expect(p->cache->tree, i);
 }
 
 /* What is removed, moved, linked or replaced is that file, not what has come to its name since. */
-static void expect_the_same(const struct pending *p, const struct queued *q, struct change *c)
+static void expect_the_same(const struct writeback *p, const struct op *q, struct change *c)
 {
 	bool is_there = q->about.target != q->made && !q->is_beside;
 
@@ -309,35 +309,35 @@ static void expect_the_same(const struct pending *p, const struct queued *q, str
 }
 
 /* What goes on with the contents of the file has left together with it, and meets what it finds. */
-static bool moves_what_follows(const struct queued *q)
+static bool moves_what_follows(const struct op *q)
 {
-	const struct queued *follower = pending_base_waits_locked(q);
+	const struct op *follower = writeback_base_waits_locked(q);
 
 	return follower && follower->state == OP_SENT;
 }
 
 /* Of contents that others of ours left beside nobody can say any more what they would find. */
-static struct version version_to_find(const struct queued *q)
+static struct version version_to_find(const struct op *q)
 {
 	static const struct version any;
 	const struct inode *i = q->change.op == CHANGE_WRITE ? q->about.target : NULL;
 	bool is_beside = i && i->backlog->goes_beside;
 
-	if (pending_version_is_gone(&q->change.version))
+	if (writeback_version_is_gone(&q->change.version))
 		return q->change.version;
-	if (is_beside || !pending_version_matters_locked(q))
+	if (is_beside || !writeback_version_matters_locked(q))
 		return any;
-	return queued_moves_file(q) && !moves_what_follows(q) ? any : q->change.version;
+	return op_moves_file(q) && !moves_what_follows(q) ? any : q->change.version;
 }
 
-void batch_is_late_locked(struct pending *p, struct batch *b)
+void batch_is_late_locked(struct writeback *p, struct batch *b)
 {
 	struct steps steps = { .looked_at = &p->looked_at };
 	/* Without memory each looks at all before it. */
-	bool has_steps = pending_has_recovered_locked(p);
+	bool has_steps = writeback_has_recovered_locked(p);
 
 	for (size_t n = 0; n < b->count; n++) {
-		const struct queued *q = b->queued[n];
+		const struct op *q = b->queued[n];
 		struct change *c = &b->changes[n];
 
 		c->version = version_to_find(q);
@@ -356,20 +356,20 @@ void batch_is_late_locked(struct pending *p, struct batch *b)
  * Of an earlier mount, what needs it and is more than attributes again, by whatever name the file
  * has then. All leave in their order, so the others wait with it.
  */
-static struct queued *first_led_to(const struct queued *before)
+static struct op *first_led_to(const struct op *before)
 {
-	struct queued *q = TAILQ_NEXT(before, link);
+	struct op *q = TAILQ_NEXT(before, link);
 	char *at = strdup(before->change.path);
 
 	for (; q; q = TAILQ_NEXT(q, link)) {
 		if (!q->is_recovered)
 			continue;
-		bool is_of = (at && queued_leads_to_from(before, q, at)) ||
-			queued_goes_on_with(q, queued_file(before));
+		bool is_of = (at && op_leads_to_from(before, q, at)) ||
+			op_goes_on_with(q, op_file(before));
 
-		if (is_of && !queued_sets_attributes(q))
+		if (is_of && !op_sets_attributes(q))
 			break;
-		at = at ? queued_carry(q, at) : NULL;
+		at = at ? op_carry(q, at) : NULL;
 	}
 	free(at);
 	return q;
@@ -379,19 +379,19 @@ static struct queued *first_led_to(const struct queued *before)
  * Where others may have been at a file that is moved, its contents go on when that was answered. Where its attributes left
  * in an earlier mount and are refused, they stay so, and what needs them would be skipped for good: it waits for the answer.
  */
-static void hold_up_follower(const struct gathering *g, const struct queued *carrier)
+static void hold_up_follower(const struct gathering *g, const struct op *carrier)
 {
-	struct queued *q = NULL;
+	struct op *q = NULL;
 
-	if (carrier->sequence && queued_carries_version(carrier))
+	if (carrier->sequence && op_carries_version(carrier))
 		q = first_led_to(carrier);
-	else if (queued_moves_file(carrier) && was_long_untold(g->p, carrier))
-		q = pending_base_waits_locked(carrier);
+	else if (op_moves_file(carrier) && was_long_untold(g->p, carrier))
+		q = writeback_base_waits_locked(carrier);
 	if (q)
 		q->awaits = g->p->gatherings;
 }
 
-static bool take_change(struct gathering *g, struct queued *q)
+static bool take_change(struct gathering *g, struct op *q)
 {
 	struct batch *b = g->batch;
 
@@ -406,7 +406,7 @@ static bool take_change(struct gathering *g, struct queued *q)
 		allow_what_others_did(q, c);
 	if (!b->count)
 		b->first_sequence = q->sequence;
-	if (queued_moves_file(q) || !pending_version_matters_locked(q))
+	if (op_moves_file(q) || !writeback_version_matters_locked(q))
 		c->version = (struct version){ 0 };
 	c->needs = (uint32_t)needs_of(g, q);
 	if (q->is_recovered && !q->is_overtaken && journal_base_in(c)->ctime.tv_sec &&
@@ -415,7 +415,7 @@ static bool take_change(struct gathering *g, struct queued *q)
 	b->queued[b->count++] = q;
 	if (was_long_untold(g->p, q))
 		batch_needs_file(b, b->count, &g->steps);
-	if (queued_has_contents(q))
+	if (op_has_contents(q))
 		b->bytes += q->change.data_len;
 	b->renames |= q->is_recovered && q->change.op == CHANGE_RENAME;
 	note_step(g, q);
@@ -427,29 +427,29 @@ static bool take_change(struct gathering *g, struct queued *q)
 	return true;
 }
 
-static bool fits(const struct gathering *g, const struct queued *q)
+static bool fits(const struct gathering *g, const struct op *q)
 {
-	size_t len = queued_has_contents(q) ? q->change.data_len : 0;
+	size_t len = op_has_contents(q) ? q->change.data_len : 0;
 
-	return g->batch->count < PENDING_CHANGES_MAX && g->batch->bytes + len <= g->room &&
+	return g->batch->count < WRITEBACK_CHANGES_MAX && g->batch->bytes + len <= g->room &&
 		batch_takes_locked(g->p, g->batch, len);
 }
 
 /* What left already does so again under its old number, beside nothing else. */
-static bool fits_in_sequence(const struct batch *b, const struct queued *q)
+static bool fits_in_sequence(const struct batch *b, const struct op *q)
 {
 	return !b->count || q->sequence == (b->first_sequence ? b->first_sequence + b->count : 0);
 }
 
-static bool may_leave(const struct gathering *g, const struct queued *q)
+static bool may_leave(const struct gathering *g, const struct op *q)
 {
-	if (!fits_in_sequence(g->batch, q) || pending_waits_aside(g->p, q))
+	if (!fits_in_sequence(g->batch, q) || writeback_waits_aside(g->p, q))
 		return false;
 	if (g->is_plain && !is_plain(g->p, q))
 		return false;
-	if ((g->is_wanted_only && !q->is_wanted) || (g->is_urgent_only && !q->is_urgent))
+	if ((g->is_wanted_only && !q->is_urgent) || (g->is_urgent_only && !q->is_small_save))
 		return false;
-	if (q->is_wall && g->has_passed)
+	if (q->is_barrier && g->has_passed)
 		return false;
 	if (is_held_up(g, q) && (!g->is_urgent_only || is_bound(g, q)))
 		return false;
@@ -460,7 +460,7 @@ static bool may_leave(const struct gathering *g, const struct queued *q)
 /* In their order; true: something was taken. */
 static bool gather(struct gathering *g)
 {
-	struct queued *q;
+	struct op *q;
 
 	g->p->gatherings++;
 	g->has_passed = false;
@@ -475,7 +475,7 @@ static bool gather(struct gathering *g)
 		else
 			pass(g, q);
 		g->has_passed = true;
-		if (q->is_wall || (g->batch->bytes && g->batch->bytes >= g->room))
+		if (q->is_barrier || (g->batch->bytes && g->batch->bytes >= g->room))
 			break;
 	}
 	return g->batch->count > 0;
@@ -488,28 +488,28 @@ static bool gather(struct gathering *g)
  * writers wait for room. Other changes leave when there is room for a whole batch: a small one takes as
  * many round trips.
  */
-static size_t room_of_locked(const struct pending *p, bool is_wanted)
+static size_t room_of_locked(const struct writeback *p, bool is_urgent)
 {
 	uint64_t sent = p->bytes - p->unsent_bytes;
 	/* A batch of small saves takes nothing from the others. */
-	uint64_t most = PENDING_SENT_MAX + (p->aside_under_way ? PENDING_SMALL_MAX : 0);
+	uint64_t most = WRITEBACK_SENT_MAX + (p->aside_under_way ? WRITEBACK_SMALL_MAX : 0);
 	uint64_t left = sent < most ? most - sent : 0;
 
-	if (left >= PENDING_BATCH_MAX)
-		return PENDING_BATCH_MAX;
-	return is_wanted && !pending_is_full(p) ? (size_t)left : 0;
+	if (left >= WRITEBACK_BATCH_MAX)
+		return WRITEBACK_BATCH_MAX;
+	return is_urgent && !writeback_is_full(p) ? (size_t)left : 0;
 }
 
 /*
  * The first record is for all else: where saves took it as soon as it is free, and some program
  * always waits for the next one, a barrier would wait for ever. The senders, too: one is enough.
  */
-static bool has_urgent_locked(const struct pending *p)
+static bool has_urgent_locked(const struct writeback *p)
 {
-	bool is_much = pending_load(p->changes, p->bytes) > PENDING_SMALL_MAX;
-	const struct queued *q = is_much && !p->aside_under_way ? TAILQ_FIRST(&p->queue) : NULL;
+	bool is_much = writeback_load(p->changes, p->bytes) > WRITEBACK_SMALL_MAX;
+	const struct op *q = is_much && !p->aside_under_way ? TAILQ_FIRST(&p->queue) : NULL;
 
-	while (q && (q->state == OP_SENT || !q->is_urgent))
+	while (q && (q->state == OP_SENT || !q->is_small_save))
 		q = TAILQ_NEXT(q, link);
 	return q;
 }
@@ -517,7 +517,7 @@ static bool has_urgent_locked(const struct pending *p)
 static bool gather_urgent_locked(struct gathering *g)
 {
 	g->is_plain = false;
-	g->room = PENDING_SMALL_MAX;
+	g->room = WRITEBACK_SMALL_MAX;
 	g->is_wanted_only = g->is_urgent_only = true;
 	g->is_aside = gather(g);
 	g->is_urgent_only = false;
@@ -529,22 +529,22 @@ static bool gather_urgent_locked(struct gathering *g)
  * somebody waits for. Beside a recorded batch, where somebody waits, only contents leave that are
  * wanted or fill a batch.
  */
-static bool gather_locked(struct gathering *g, bool is_wanted, bool has_urgent)
+static bool gather_locked(struct gathering *g, bool is_urgent, bool has_urgent)
 {
-	struct pending *p = g->p;
+	struct writeback *p = g->p;
 
 	if (has_urgent && gather_urgent_locked(g))
 		return true;
-	if (p->under_way - p->aside_under_way + 1 >= PENDING_SENDERS_MAX)
+	if (p->under_way - p->aside_under_way + 1 >= WRITEBACK_SENDERS_MAX)
 		return false;
 	g->is_plain = p->recorded_under_way;
 	g->room = room_of_locked(p, true);
 	g->is_wanted_only = true;
-	if (is_wanted && gather(g))
+	if (is_urgent && gather(g))
 		return true;
 	g->room = room_of_locked(p, false);
 	g->is_wanted_only = false;
-	return (!g->is_plain || !is_wanted || pending_is_full(p)) && gather(g);
+	return (!g->is_plain || !is_urgent || writeback_is_full(p)) && gather(g);
 }
 
 /* What is nothing but contents needs no record, and may be done beside others. */
@@ -559,7 +559,7 @@ static bool is_all_plain(const struct gathering *g)
 static void number_locked(const struct gathering *g)
 {
 	struct batch *b = g->batch;
-	struct pending *p = g->p;
+	struct writeback *p = g->p;
 	bool needs_record = b->first_sequence || !is_all_plain(g);
 	uint64_t aside = g->is_aside ? SEQUENCE_ASIDE : 0;
 
@@ -578,7 +578,7 @@ static void number_locked(const struct gathering *g)
 
 static void note_under_way_locked(const struct gathering *g)
 {
-	struct pending *p = g->p;
+	struct writeback *p = g->p;
 	struct batch *b = g->batch;
 
 	p->under_way++;
@@ -588,7 +588,7 @@ static void note_under_way_locked(const struct gathering *g)
 	p->recorded_under_way |= b->first_sequence && !b->is_aside;
 }
 
-static void trace_batch(const struct gathering *g, bool is_wanted, bool has_urgent)
+static void trace_batch(const struct gathering *g, bool is_urgent, bool has_urgent)
 {
 	const struct batch *b = g->batch;
 
@@ -596,55 +596,55 @@ static void trace_batch(const struct gathering *g, bool is_wanted, bool has_urge
 		b->bytes, b->first_sequence ? "recorded" : "unrecorded",
 		b->is_aside ? ", aside" : "",
 		has_urgent          ? "a small save is waited for"
-			: is_wanted ? "somebody waits"
+			: is_urgent ? "somebody waits"
 				    : "its time has come");
 }
 
-bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
+bool batch_gather_locked(struct writeback *p, struct batch *b, int64_t *next_ms)
 {
 	struct gathering g = { .p = p,
 		.batch = b,
-		.has_recovered = pending_has_recovered_locked(p),
+		.has_recovered = writeback_has_recovered_locked(p),
 		.steps.looked_at = &p->looked_at };
 	int64_t now_ms = monotonic_ms();
-	bool is_wanted;
+	bool is_urgent;
 
 	*b = (struct batch){ 0 };
-	if (!pending_is_due_locked(p, now_ms, next_ms, &is_wanted))
+	if (!writeback_is_due_locked(p, now_ms, next_ms, &is_urgent))
 		return false;
 	bool has_urgent = has_urgent_locked(p);
 
 	if (batch_waits_alone_locked(p)) {
-		*next_ms = now_ms + PENDING_WAIT_MOST_MS;
+		*next_ms = now_ms + WRITEBACK_WAIT_MOST_MS;
 		return false;
 	}
 	if (!p->recorded_under_way || has_urgent)
-		pending_keep_other_times_locked(p, p->recorded_under_way);
-	bool has_some = gather_locked(&g, is_wanted, has_urgent);
+		writeback_keep_other_times_locked(p, p->recorded_under_way);
+	bool has_some = gather_locked(&g, is_urgent, has_urgent);
 
 	steps_release(&g.steps);
 	if (!has_some) {
 		/* All that is due waits for what is on its way; what is added now is no news, and may not have to. */
-		*next_ms = now_ms + PENDING_WAIT_MOST_MS;
+		*next_ms = now_ms + WRITEBACK_WAIT_MOST_MS;
 		return false;
 	}
 	p->sent += b->count;
 	p->unsent_bytes -= b->bytes;
 	number_locked(&g);
 	note_under_way_locked(&g);
-	trace_batch(&g, is_wanted, has_urgent);
+	trace_batch(&g, is_urgent, has_urgent);
 	return true;
 }
 
 /* ---- What is settled ---- */
 
-_Static_assert(PENDING_SENDERS_MAX <= SETTLED_OPEN_MAX, "all under way are told");
+_Static_assert(WRITEBACK_SENDERS_MAX <= SETTLED_OPEN_MAX, "all under way are told");
 
 /*
  * Up to where the journal knows: where the clock is set back the next mount counts on from there, and what was given out and
  * never noted it gives again. Recorded batches, which may have old numbers, have no part in it.
  */
-static struct settled settled_locked(struct pending *p)
+static struct settled settled_locked(struct writeback *p)
 {
 	struct settled settled = { .below = journal_next_sequence(p->journal) };
 	const struct batch *plain;
@@ -657,7 +657,7 @@ static struct settled settled_locked(struct pending *p)
 	return settled;
 }
 
-void batch_learn_settled_locked(struct pending *p, struct batch *b)
+void batch_learn_settled_locked(struct writeback *p, struct batch *b)
 {
 	b->settled = settled_locked(p);
 }
@@ -668,7 +668,7 @@ static bool may_be_done_twice(const struct change *c)
 	return c->op == CHANGE_FALLOCATE || c->op == CHANGE_COPY || c->op == CHANGE_SYNC;
 }
 
-uint64_t pending_next_number(struct pending *p)
+uint64_t writeback_next_number(struct writeback *p)
 {
 	if (!p)
 		return 0;
@@ -679,12 +679,12 @@ uint64_t pending_next_number(struct pending *p)
 	return number;
 }
 
-void pending_number_asked(struct pending *p, uint64_t number, struct apply_request *request)
+void writeback_number_asked(struct writeback *p, uint64_t number, struct apply_request *request)
 {
 	if (!p)
 		return;
 	if (!may_be_done_twice(request->changes))
-		request->once = number ? number : pending_next_number(p);
+		request->once = number ? number : writeback_next_number(p);
 	pthread_mutex_lock(&p->lock);
 	request->settled = settled_locked(p);
 	pthread_mutex_unlock(&p->lock);
@@ -692,7 +692,7 @@ void pending_number_asked(struct pending *p, uint64_t number, struct apply_reque
 	request->is_plain = true;
 }
 
-void batch_settle_locked(struct pending *p, struct batch *b)
+void batch_settle_locked(struct writeback *p, struct batch *b)
 {
 	if (b->ticket)
 		TAILQ_REMOVE(&p->plain, b, link);
@@ -701,13 +701,13 @@ void batch_settle_locked(struct pending *p, struct batch *b)
 /* ---- What it needs to leave ---- */
 
 /* Of what the sandbox knows by now. */
-static void fill_expected(struct pending *p, const struct queued *q, struct change *c)
+static void background_fetch_expected(struct writeback *p, const struct op *q, struct change *c)
 {
 	bool is_known = q->about.target && q->about.target != q->made && !q->is_beside;
 
 	if (!is_known || c->op < CHANGE_SETATTR)
 		return;
-	if (queued_replaces_made(q))
+	if (op_replaces_made(q))
 		c->target2 = tree_expect_replaced(p->cache->tree, q->about.target);
 	else if (c->op != CHANGE_PLACE && c->op != CHANGE_COPY)
 		c->target = tree_expect(p->cache->tree, q->about.target);
@@ -715,17 +715,17 @@ static void fill_expected(struct pending *p, const struct queued *q, struct chan
 		c->target2 = tree_expect(p->cache->tree, q->about.target);
 }
 
-static enum err read_contents(struct pending *p, struct batch *b, struct error *e)
+static enum err read_contents(struct writeback *p, struct batch *b, struct error *e)
 {
 	size_t at = 0;
 
 	for (size_t n = 0; n < b->count; n++) {
-		const struct queued *q = b->queued[n];
+		const struct op *q = b->queued[n];
 
-		fill_expected(p, q, &b->changes[n]);
-		if (!queued_has_contents(q))
+		background_fetch_expected(p, q, &b->changes[n]);
+		if (!op_has_contents(q))
 			continue;
-		enum err kind = queued_read(q, p->journal, b->contents + at, e);
+		enum err kind = op_read_contents(q, p->journal, b->contents + at, e);
 
 		if (kind == ERR_IO)
 			b->damaged = n + 1;
@@ -738,7 +738,7 @@ static enum err read_contents(struct pending *p, struct batch *b, struct error *
 }
 
 /* Before it is sent: no result is a refusal. */
-static enum err note_sent(struct pending *p, const struct batch *b, struct error *e)
+static enum err note_sent(struct writeback *p, const struct batch *b, struct error *e)
 {
 	size_t count;
 	AUTO_FREE uint64_t *numbers = batch_numbers(b, &count);
@@ -750,7 +750,7 @@ static enum err note_sent(struct pending *p, const struct batch *b, struct error
 	return journal_note_sent(p->journal, b->first_sequence, numbers, count, e);
 }
 
-enum err batch_prepare(struct pending *p, struct batch *b, struct error *e)
+enum err batch_prepare(struct writeback *p, struct batch *b, struct error *e)
 {
 	if (!b->results)
 		b->results = calloc(b->count, sizeof *b->results);

@@ -23,7 +23,7 @@
  * both changed a directory within one tick of its clock, nobody knows which state that is.
  */
 static void note_answered(
-	const struct pending *p, const struct queued *q, struct backlog *b, const struct attr *attr)
+	const struct writeback *p, const struct op *q, struct inode_ops *b, const struct attr *attr)
 {
 	struct attr *latest = &b->answered;
 	bool is_same = latest->ino == attr->ino;
@@ -39,7 +39,7 @@ static void note_answered(
 }
 
 /* Its attributes are not told, and the time of the change about. */
-static void adopt_untold(struct pending *p, struct inode *i, struct timespec ctime)
+static void adopt_untold(struct writeback *p, struct inode *i, struct timespec ctime)
 {
 	i->backlog->answered = (struct attr){ 0 };
 	tree_answered_untold(p->cache->tree, i, ctime);
@@ -53,7 +53,7 @@ static struct timespec ctime_beside(const struct change_result *r)
 	return r->has_attr ? r->attr.ctime : r->has_parent ? r->parent.ctime : unknown;
 }
 
-static void adopt(struct pending *p, struct queued *q, struct inode *i, const struct attr *attr)
+static void adopt(struct writeback *p, struct op *q, struct inode *i, const struct attr *attr)
 {
 	struct attr *latest = &i->backlog->answered;
 	struct cache *c = p->cache;
@@ -66,7 +66,7 @@ static void adopt(struct pending *p, struct queued *q, struct inode *i, const st
 
 /* Others may have been at it since it was done: what comes next is held against what it left itself, or what others of ours did. */
 static void adopt_again(
-	struct pending *p, struct queued *q, struct inode *i, const struct change_result *r)
+	struct writeback *p, struct op *q, struct inode *i, const struct change_result *r)
 {
 	const struct attr before = i->backlog->answered;
 	struct attr left = r->attr;
@@ -82,7 +82,7 @@ static void adopt_again(
 
 /* The attributes of directory `dir`, whichever of the two places of the result they stand in. */
 static const struct attr *attr_of_dir(
-	struct pending *p, struct inode *dir, const struct change_result *r)
+	struct writeback *p, struct inode *dir, const struct change_result *r)
 {
 	struct expect x = tree_expect(p->cache->tree, dir);
 
@@ -94,7 +94,7 @@ static const struct attr *attr_of_dir(
 }
 
 static void adopt_dir(
-	struct pending *p, struct queued *q, struct inode *dir, const struct change_result *r)
+	struct writeback *p, struct op *q, struct inode *dir, const struct change_result *r)
 {
 	const struct attr *attr = attr_of_dir(p, dir, r);
 
@@ -105,18 +105,18 @@ static void adopt_dir(
 }
 
 /* Somebody in the sandbox appended before us: what the kernel has cached of the end is not the end. */
-static void check_landing(struct pending *p, const struct queued *q, const struct change_result *r)
+static void check_landing(struct writeback *p, const struct op *q, const struct change_result *r)
 {
 	if (q->change.op == CHANGE_APPEND && r->offset != q->change.offset)
 		cache_tell_inode(p->cache, q->about.target, true);
 }
 
 /* Whether it took the last name, so that there is nothing left to tell of. */
-static bool is_gone_by(struct pending *p, const struct queued *q)
+static bool is_gone_by(struct writeback *p, const struct op *q)
 {
 	struct attr attr;
 
-	if (!queued_removes(q) || q->change.path2)
+	if (!op_removes(q) || q->change.path2)
 		return false;
 	tree_attr(p->cache->tree, q->about.target, &attr);
 	return q->change.op == CHANGE_RMDIR || !attr.nlink;
@@ -143,20 +143,20 @@ static bool meets_known(const struct inode *i, const struct change_result *r)
 }
 
 /* The kernel's pages go on with the file, but not where that had other contents than we knew. */
-static void check_met(struct pending *p, const struct queued *q, const struct change_result *r)
+static void check_met(struct writeback *p, const struct op *q, const struct change_result *r)
 {
 	struct inode *i = q->about.target;
 
-	if (i && !queued_has_contents(q) && r->before.ctime.tv_sec && !meets_known(i, r))
+	if (i && !op_has_contents(q) && r->before.ctime.tv_sec && !meets_known(i, r))
 		tree_drop_pages(p->cache->tree, i);
 }
 
 /* It is not the inode that it was: in staging, from one file system to another or over what was there; or when it was made. */
-static void check_placed(struct pending *p, const struct queued *q, const struct change_result *r)
+static void check_placed(struct writeback *p, const struct op *q, const struct change_result *r)
 {
 	bool is_of_staging = q->change.op == CHANGE_PLACE && q->moved[0];
 
-	if ((is_of_staging || queued_replaces_made(q)) && r->has_attr)
+	if ((is_of_staging || op_replaces_made(q)) && r->has_attr)
 		tree_placed(p->cache->tree, q->about.target, &r->attr);
 }
 
@@ -164,7 +164,7 @@ static void check_placed(struct pending *p, const struct queued *q, const struct
  * A file of several names that the change copied from a lower layer is another inode there, too.
  * Where the change was one of names alone, its version says that it was the same file until then.
  */
-static void check_copied(struct pending *p, const struct queued *q, const struct change *sent,
+static void check_copied(struct writeback *p, const struct op *q, const struct change *sent,
 	const struct change_result *r)
 {
 	struct inode *i = q->about.target;
@@ -172,23 +172,23 @@ static void check_copied(struct pending *p, const struct queued *q, const struct
 
 	if (!i || tree_is_provisional(p->cache->tree, i))
 		return;
-	if (!sent->target.ino && !queued_has_contents(q) && r->before.ctime.tv_sec &&
+	if (!sent->target.ino && !op_has_contents(q) && r->before.ctime.tv_sec &&
 		meets_known(i, r) && tree_may_be_copied_up(p->cache->tree, i))
 		expecting.target = tree_expect_replaced(p->cache->tree, i);
-	changes_check_copied(p->cache, i, &expecting, r);
+	remote_check_copied(p->cache, i, &expecting, r);
 }
 
 /*
  * A name was gone already, and no attributes are told. The file may have names that others of ours
  * take away later, so that the tree shows none: what follows is held against what was left then.
  */
-static void adopt_removed_again(struct pending *p, struct queued *q, const struct change_result *r)
+static void adopt_removed_again(struct writeback *p, struct op *q, const struct change_result *r)
 {
 	struct inode *i = q->about.target;
 	struct attr *latest = &i->backlog->answered;
 
 	if (!is_gone_by(p, q))
-		tree_doubt(p->cache->tree, i);
+		tree_invalidate(p->cache->tree, i);
 	if (!r->left.ctime.tv_sec)
 		*latest = (struct attr){ 0 };
 	if (!time_is_after(r->left.ctime, latest->ctime))
@@ -202,7 +202,7 @@ static void adopt_removed_again(struct pending *p, struct queued *q, const struc
  * The directory was there already: others have put into it what nobody here knows of. Of one that
  * was done before the answer does not say so.
  */
-static void check_taken(struct pending *p, const struct queued *q, const struct change_result *r)
+static void check_taken(struct writeback *p, const struct op *q, const struct change_result *r)
 {
 	bool may_be_theirs = r->count || r->was_over;
 
@@ -211,7 +211,7 @@ static void check_taken(struct pending *p, const struct queued *q, const struct 
 }
 
 /* A rename took a name from it, and it may have others: at most the version is told of it. */
-static void adopt_over(struct pending *p, struct inode *i, const struct change_result *r)
+static void adopt_over(struct writeback *p, struct inode *i, const struct change_result *r)
 {
 	struct attr *latest = &i->backlog->answered;
 	bool is_told = r->over.ctime.tv_sec;
@@ -239,17 +239,18 @@ static bool brings_all(const struct change *c, const struct attr *attr)
 	return (is_from_the_start || c->flags & CHANGE_MAKES) && c->data_len == attr->size;
 }
 
-static void keep_all(struct stored *s, const struct change *c, const struct attr *attr)
+static void keep_all(struct block_store *s, const struct change *c, const struct attr *attr)
 {
-	stored_keep(s, attr, 0, c->data, c->data_len);
-	stored_note_name(s, path_name(c->path2 ? c->path2 : c->path), attr->size);
+	block_store_keep(s, attr, 0, c->data, c->data_len);
+	block_store_note_name(s, path_name(c->path2 ? c->path2 : c->path), attr->size);
 }
 
 /* What the change did to the contents of the version that it met. */
-static void keep_changed(struct stored *s, const struct change *c, const struct change_result *r)
+static void keep_changed(
+	struct block_store *s, const struct change *c, const struct change_result *r)
 {
 	bool moves = c->op == CHANGE_RENAME || c->op == CHANGE_PLACE;
-	struct stored_change change = { .path = c->path,
+	struct block_store_change change = { .path = c->path,
 		.path2 = moves ? c->path2 : c->path,
 		.met = r->before,
 		.left = r->attr,
@@ -260,9 +261,9 @@ static void keep_changed(struct stored *s, const struct change *c, const struct 
 		(c->set & SET_MTIME || time_equals(r->before.mtime, r->attr.mtime));
 
 	if (is_write(c))
-		stored_keep_written(s, &change);
+		block_store_keep_written(s, &change);
 	else if (is_untouched)
-		stored_keep_as(s, &change);
+		block_store_keep_as(s, &change);
 }
 
 /*
@@ -270,9 +271,10 @@ static void keep_changed(struct stored *s, const struct change *c, const struct 
  * the answer told, and under the next one where a change of ours left them alone. Nobody can have
  * written to the file in between: the version is settled, or nobody else writes to staging.
  */
-static void keep_contents(struct pending *p, const struct change *c, const struct change_result *r)
+static void keep_contents(
+	struct writeback *p, const struct change *c, const struct change_result *r)
 {
-	struct stored *s = p->cache->stored;
+	struct block_store *s = p->cache->block_store;
 	bool is_settled = tree_settled_by_times(&r->attr);
 	bool is_staged = path_is_staged(c->path2 ? c->path2 : c->path);
 
@@ -284,7 +286,7 @@ static void keep_contents(struct pending *p, const struct change *c, const struc
 		keep_changed(s, c, r);
 }
 
-void batch_keep_contents(struct pending *p, const struct batch *b)
+void batch_keep_contents(struct writeback *p, const struct batch *b)
 {
 	for (size_t n = 0; n < b->count; n++)
 		keep_contents(p, &b->changes[n], &b->results[n]);
@@ -294,7 +296,7 @@ void batch_keep_contents(struct pending *p, const struct batch *b)
 
 /* The text of a link that the mount before made, which the tree knows nothing of. */
 static void note_recovered_link(
-	struct pending *p, const struct queued *q, const struct change_result *r)
+	struct writeback *p, const struct op *q, const struct change_result *r)
 {
 	const struct change *c = &q->change;
 	AUTO_FREE char *text =
@@ -304,14 +306,14 @@ static void note_recovered_link(
 		shown_note_link(p->cache->shown, &r->attr, c->path, text);
 }
 
-static void done_locked(struct pending *p, struct queued *q, const struct change *sent,
-	const struct change_result *r)
+static void done_locked(
+	struct writeback *p, struct op *q, const struct change *sent, const struct change_result *r)
 {
 	const struct change_about *about = &q->about;
 
-	pending_base_moved_locked(p, q, r);
+	writeback_base_moved_locked(p, q, r);
 	if (q->is_recovered) {
-		pending_base_recovered_locked(p, q, r);
+		writeback_base_recovered_locked(p, q, r);
 		note_recovered_link(p, q, r);
 	}
 	if (q->is_beside)
@@ -322,7 +324,7 @@ static void done_locked(struct pending *p, struct queued *q, const struct change
 	check_copied(p, q, sent, r);
 	if (about->target && r->has_attr && r->was_over)
 		adopt_again(p, q, about->target, r);
-	else if (about->target && queued_removes(q) && r->was_over)
+	else if (about->target && op_removes(q) && r->was_over)
 		adopt_removed_again(p, q, r);
 	else if (about->target && r->has_attr)
 		adopt(p, q, about->target, &r->attr);
@@ -339,12 +341,10 @@ static void done_locked(struct pending *p, struct queued *q, const struct change
 
 /* ---- The batch ---- */
 
-static bool is_short(const struct queued *q, const struct change_result *r)
+static bool is_short(const struct op *q, const struct change_result *r)
 {
 	const struct change *c = &q->change;
-	uint64_t wanted = queued_has_contents(q) ? c->data_len
-		: c->op == CHANGE_COPY           ? c->length
-						 : 0;
+	uint64_t wanted = op_has_contents(q) ? c->data_len : c->op == CHANGE_COPY ? c->length : 0;
 
 	return !r->err && r->count < wanted;
 }
@@ -359,7 +359,7 @@ static void refuse_short(struct batch *b)
 		}
 }
 
-void batch_end_locked(struct pending *p, const struct batch *b)
+void batch_end_locked(struct writeback *p, const struct batch *b)
 {
 	p->answers++;
 	p->under_way--;
@@ -381,22 +381,22 @@ static void pass_answered(const struct batch *b)
 			fault_point("pending.placed");
 }
 
-void batch_put_back_locked(struct pending *p, struct queued *q)
+void batch_put_back_locked(struct writeback *p, struct op *q)
 {
-	op_becomes(q, q->may_be_done ? OP_UNKNOWN : OP_QUEUED, "put back");
+	op_becomes(q, q->outcome_unknown ? OP_UNKNOWN : OP_QUEUED, "put back");
 	p->sent--;
-	if (queued_has_contents(q))
+	if (op_has_contents(q))
 		p->unsent_bytes += q->change.data_len;
 }
 
 /* Attributes are set, and files moved, whoever was at the file; what goes on with that does not. */
 static bool is_to_leave_without_version(const struct batch *b, size_t n)
 {
-	const struct queued *q = b->queued[n];
-	bool moves = queued_moves_file(q) && b->changes[n].version.ctime.tv_sec;
+	const struct op *q = b->queued[n];
+	bool moves = op_moves_file(q) && b->changes[n].version.ctime.tv_sec;
 
 	return b->results[n].err == ERR_CONFLICT && !q->sequence &&
-		(moves || queued_carries_version(q));
+		(moves || op_carries_version(q));
 }
 
 /* What goes on with the contents of the file does not need them. */
@@ -404,13 +404,13 @@ static bool lacks_attributes(const struct batch *b, size_t n)
 {
 	enum err err = b->results[n].err;
 
-	return queued_sets_attributes(b->queued[n]) && err && err != ERR_SKIPPED;
+	return op_sets_attributes(b->queued[n]) && err && err != ERR_SKIPPED;
 }
 
 /* Under the number by which a change was refused it stays so; what has such a one already keeps its turn. */
 static bool is_to_leave_again(const struct batch *b, size_t n)
 {
-	const struct queued *q = b->queued[n];
+	const struct op *q = b->queued[n];
 	uint32_t needs = b->changes[n].needs;
 
 	if (q->sequence)
@@ -419,16 +419,16 @@ static bool is_to_leave_again(const struct batch *b, size_t n)
 		return needs &&
 			(b->queued[needs - 1]->state != OP_SENT || lacks_attributes(b, needs - 1));
 	return is_to_leave_without_version(b, n) ||
-		(b->results[n].err == ERR_CONFLICT && q->is_found);
+		(b->results[n].err == ERR_CONFLICT && q->is_verified);
 }
 
-static void hand_on_locked(struct pending *p, struct queued *q)
+static void hand_on_locked(struct writeback *p, struct op *q)
 {
 	/* Else it got the version of the last answer again, was refused for that again, and so on. */
-	pending_base_overtaken_locked(p, q);
+	writeback_base_overtaken_locked(p, q);
 	if (q->is_recovered)
 		return;
-	tree_doubt(p->cache->tree, q->about.target);
+	tree_invalidate(p->cache->tree, q->about.target);
 	cache_tell_inode(p->cache, q->about.target, true);
 }
 
@@ -436,16 +436,16 @@ static void hand_on_locked(struct pending *p, struct queued *q)
  * What was found there though it was refused, what only carried the version that it was held against, and what was skipped
  * for want of that, is no part of the batch any more.
  */
-static void put_back_again_locked(struct pending *p, struct batch *b)
+static void put_back_again_locked(struct writeback *p, struct batch *b)
 {
 	size_t kept = 0;
 
 	for (size_t n = 0; n < b->count; n++) {
 		if (!is_to_leave_again(b, n))
 			continue;
-		if (b->queued[n]->is_found)
+		if (b->queued[n]->is_verified)
 			b->queued[n]->change.version = (struct version){ 0 };
-		queued_note_sent(b->queued[n], p->journal, NULL);
+		op_note_sent(b->queued[n], p->journal, NULL);
 		batch_put_back_locked(p, b->queued[n]);
 	}
 	for (size_t n = 0; n < b->count; n++) {
@@ -462,15 +462,15 @@ static void put_back_again_locked(struct pending *p, struct batch *b)
 }
 
 /* Without memory for a record of all. */
-static void note_each_done(struct pending *p, const struct batch *b)
+static void note_each_done(struct writeback *p, const struct batch *b)
 {
 	for (size_t n = 0; n < b->count; n++)
 		if (!b->results[n].err)
-			queued_note_done(b->queued[n], p->journal, NULL);
+			op_note_done(b->queued[n], p->journal, NULL);
 }
 
 /* What follows is noted before that it is done, for then the next mount would know nothing of it. */
-void batch_answered_locked(struct pending *p, struct batch *b)
+void batch_answered_locked(struct writeback *p, struct batch *b)
 {
 	bool all = true;
 	size_t count;
@@ -483,7 +483,7 @@ void batch_answered_locked(struct pending *p, struct batch *b)
 	if (!numbers)
 		note_each_done(p, b);
 	for (size_t n = 0; n < b->count; n++) {
-		struct queued *q = b->queued[n];
+		struct op *q = b->queued[n];
 
 		if (b->results[n].err) {
 			refuse_locked(p, b, n);
@@ -491,17 +491,17 @@ void batch_answered_locked(struct pending *p, struct batch *b)
 			continue;
 		}
 		done_locked(p, q, &b->changes[n], &b->results[n]);
-		pending_leave_locked(p, q, OP_DONE, "answered");
+		writeback_leave_locked(p, q, OP_DONE, "answered");
 	}
 	if (!all)
 		refused_leave_locked(p, b);
-	pending_base_next_locked(p);
+	writeback_base_next_locked(p);
 	if (count)
 		journal_note_done(p->journal, numbers, count, NULL);
 	batch_end_locked(p, b);
 }
 
-void batch_refused_locked(struct pending *p, struct batch *b, const struct error *e)
+void batch_refused_locked(struct writeback *p, struct batch *b, const struct error *e)
 {
 	b->why = *e;
 	for (size_t n = 0; n < b->count; n++) {
@@ -526,7 +526,7 @@ static void skip_what_needs_damaged(struct batch *b)
 	}
 }
 
-void batch_damaged_locked(struct pending *p, struct batch *b, const struct error *e)
+void batch_damaged_locked(struct writeback *p, struct batch *b, const struct error *e)
 {
 	b->why = *e;
 	skip_what_needs_damaged(b);

@@ -56,7 +56,7 @@ static bool makes_link(const struct change *c)
 }
 
 /* The name is another file's, or the file is not what it was when it was decided to write it anew. */
-static bool is_conflict(const struct queued *q, enum err refusal)
+static bool is_conflict(const struct op *q, enum err refusal)
 {
 	if (makes_link(&q->change))
 		return refusal == ERR_EXISTS;
@@ -71,9 +71,9 @@ static bool is_conflict(const struct queued *q, enum err refusal)
 }
 
 /* The last change that left in an earlier mount, from `q` on. */
-static struct queued *last_numbered(struct queued *q)
+static struct op *last_numbered(struct op *q)
 {
-	struct queued *next;
+	struct op *next;
 
 	while ((next = TAILQ_NEXT(q, link)) && next->sequence)
 		q = next;
@@ -85,27 +85,27 @@ static struct queued *last_numbered(struct queued *q)
  * left in an earlier mount has smaller ones, and the sandbox would take that for done if it arrived
  * later.
  */
-static void take_turn_of(struct pending *p, struct queued *again, struct queued *q)
+static void take_turn_of(struct writeback *p, struct op *again, struct op *q)
 {
 	TAILQ_REMOVE(&p->queue, again, link);
 	TAILQ_INSERT_AFTER(&p->queue, last_numbered(q), again, link);
 	again->order = q->order;
-	again->is_wanted = q->is_wanted;
 	again->is_urgent = q->is_urgent;
-	again->is_wall = q->is_wall;
+	again->is_small_save = q->is_small_save;
+	again->is_barrier = q->is_barrier;
 	again->is_inherited = q->is_inherited;
 	again->conflicts = q->conflicts + 1;
 }
 
 /* What is to go there, where it is not there already: `*memory` is the caller's to free. */
-static enum err bring_contents(struct pending *p, const struct queued *q, struct change *change,
+static enum err bring_contents(struct writeback *p, const struct op *q, struct change *change,
 	void **memory, struct error *e)
 {
-	if (!queued_has_contents(q))
+	if (!op_has_contents(q))
 		return ERR_OK;
 	*memory = malloc(change->data_len + 1);
 	change->data = *memory;
-	return *memory ? queued_read(q, p->journal, *memory, e)
+	return *memory ? op_read_contents(q, p->journal, *memory, e)
 		       : error_set(e, ERR_NO_MEMORY, "%s", change->path2);
 }
 
@@ -113,18 +113,18 @@ static enum err bring_contents(struct pending *p, const struct queued *q, struct
  * The inode that it was about is theirs, or known by a name that is theirs, but for what is linked.
  */
 static enum err queue_again_locked(
-	struct pending *p, struct queued *q, const char *name, struct error *e)
+	struct writeback *p, struct op *q, const char *name, struct error *e)
 {
 	struct change_about about = q->about;
 	struct change change = q->change;
 	AUTO_FREE void *contents = NULL;
-	struct queued *again;
+	struct op *again;
 
 	if ((change.op == CHANGE_RENAME || change.op == CHANGE_LINK) && about.target)
 		change.target = tree_expect(p->cache->tree, about.target);
 	if (change.op != CHANGE_LINK)
 		about.target = NULL;
-	about.scope.is_foreseen = false;
+	about.scope.has_local_effect = false;
 	*(change.op == CHANGE_SYMLINK ? &change.path : &change.path2) = name;
 	change.keep = NULL;
 	if (!makes_link(&change))
@@ -136,7 +136,7 @@ static enum err queue_again_locked(
 	enum err kind = bring_contents(p, q, &change, &contents, e);
 
 	if (!kind)
-		kind = pending_add_locked(p, &change, &about, &again, e);
+		kind = writeback_add_locked(p, &change, &about, &again, e);
 	if (!kind)
 		take_turn_of(p, again, q);
 	return kind;
@@ -164,24 +164,24 @@ static bool is_made_of(const char *name, const char *old)
 	return is_cut || !old[len] || old_suffix == old + len;
 }
 
-bool pending_may_be_again(const struct change *again)
+bool writeback_may_be_again(const struct change *again)
 {
 	bool moves = again->op == CHANGE_PLACE || again->op == CHANGE_RENAME;
 
 	return moves && suffix_of(again->path2);
 }
 
-bool pending_is_again(const struct queued *q, const struct change *again)
+bool writeback_is_again(const struct op *q, const struct change *again)
 {
-	return pending_may_be_again(again) && q->change.op == again->op &&
+	return writeback_may_be_again(again) && q->change.op == again->op &&
 		!strcmp(q->change.path, again->path) && is_made_of(again->path2, q->change.path2);
 }
 
-bool pending_keep_both_locked(
-	struct pending *p, struct queued *q, enum err refusal, struct error *why)
+bool writeback_keep_both_locked(
+	struct writeback *p, struct op *q, enum err refusal, struct error *why)
 {
 	bool may_be = is_conflict(q, refusal) && q->conflicts < CONFLICTS_MAX;
-	const char *taken = queued_makes(q);
+	const char *taken = op_makes(q);
 	AUTO_FREE char *name = may_be ? next_name(taken, q->conflicts) : NULL;
 
 	if (!name || queue_again_locked(p, q, name, NULL))

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct making {
+struct create_args {
 	enum change_op op; /* CHANGE_MKDIR, CHANGE_CREATE, CHANGE_MKNOD, CHANGE_SYMLINK */
 	uint32_t mode;     /* with the type, for CHANGE_MKNOD */
 	uint64_t rdev;

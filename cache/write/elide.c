@@ -10,7 +10,7 @@
 /* ---- What concerns the inode ---- */
 
 /* Matters to nobody once `i` is gone: no other inode has a part in it but the directory that had the name. */
-static bool is_its_own(const struct queued *q, const struct inode *i)
+static bool is_its_own(const struct op *q, const struct inode *i)
 {
 	if (q->made == i)
 		return true;
@@ -29,64 +29,64 @@ static bool is_its_own(const struct queued *q, const struct inode *i)
 /* ---- Dropping it ---- */
 
 /* How many entries the journal has of it; 0: the sandbox hears of it, or has. */
-static size_t cancellable_locked(const struct pending *p, const struct inode *i)
+static size_t cancellable_locked(const struct writeback *p, const struct inode *i)
 {
 	bool is_made = false;
 	size_t count = 0;
-	const struct queued *q;
+	const struct op *q;
 
 	TAILQ_FOREACH(q, &p->queue, link)
 	{
-		if (!queued_touches(q, i))
+		if (!op_touches(q, i))
 			continue;
 		if (q->state == OP_SENT || !is_its_own(q, i))
 			return 0;
 		is_made |= q->made == i;
-		count += queued_numbers_count(q);
+		count += op_numbers_count(q);
 	}
 	return is_made ? count : 0;
 }
 
 /* In one record: after a crash all of it is owed, or nothing. */
-static bool note_all_done_locked(struct pending *p, const struct inode *i, size_t count)
+static bool note_all_done_locked(struct writeback *p, const struct inode *i, size_t count)
 {
 	uint64_t *numbers = calloc(count, sizeof *numbers);
-	const struct queued *q;
+	const struct op *q;
 	size_t noted = 0;
 
 	if (!numbers)
 		return false;
 	TAILQ_FOREACH(q, &p->queue, link)
-	if (queued_touches(q, i))
-		queued_add_numbers(q, numbers, &noted);
+	if (op_touches(q, i))
+		op_add_numbers(q, numbers, &noted);
 	bool is_noted = !journal_note_done(p->journal, numbers, noted, NULL);
 
 	free(numbers);
 	return is_noted;
 }
 
-bool pending_cancel_locked(struct pending *p, struct inode *i)
+bool writeback_cancel_locked(struct writeback *p, struct inode *i)
 {
 	size_t count = i->backlog ? cancellable_locked(p, i) : 0;
 
 	return count && note_all_done_locked(p, i, count);
 }
 
-void pending_drop_locked(struct pending *p, struct inode *i)
+void writeback_drop_locked(struct writeback *p, struct inode *i)
 {
 	struct inode *dir = NULL;
 
-	for (struct queued *q = TAILQ_FIRST(&p->queue), *next; q; q = next) {
+	for (struct op *q = TAILQ_FIRST(&p->queue), *next; q; q = next) {
 		next = TAILQ_NEXT(q, link);
-		if (!queued_touches(q, i))
+		if (!op_touches(q, i))
 			continue;
 		if (q->about.dir && !dir) {
 			dir = q->about.dir;
 			tree_pin(p->cache->tree, dir);
 		}
-		pending_remove_locked(p, q, OP_ELIDED, "made and removed again");
+		writeback_remove_locked(p, q, OP_ELIDED, "made and removed again");
 	}
-	pending_keep_time_lazily_locked(p, dir);
+	writeback_keep_time_lazily_locked(p, dir);
 	tree_unpin(p->cache->tree, dir);
 	pthread_cond_broadcast(&p->changed);
 }

@@ -20,16 +20,16 @@
 /* ---- Telling ---- */
 
 /* What is whole in staging can still be saved from there. */
-static bool is_part_without_room(const struct queued *q, enum err why)
+static bool is_part_without_room(const struct op *q, enum err why)
 {
-	bool is_part = queued_changes_contents(q) && q->change.op != CHANGE_PLACE;
+	bool is_part = op_changes_contents(q) && q->change.op != CHANGE_PLACE;
 
 	return is_part && (why == ERR_NO_SPACE || why == ERR_QUOTA);
 }
 
-static void remember_locked(const struct queued *q, struct inode *i, const struct error *why)
+static void remember_locked(const struct op *q, struct inode *i, const struct error *why)
 {
-	struct backlog *b = i->backlog;
+	struct inode_ops *b = i->backlog;
 
 	b->refused_order = q->order;
 	b->answered = (struct attr){ 0 };
@@ -37,24 +37,24 @@ static void remember_locked(const struct queued *q, struct inode *i, const struc
 		b->refused = *why;
 	b->for_handle = b->for_barrier = true;
 	b->lost_contents |=
-		q->is_beside || queued_changes_contents(q) || q->change.op == CHANGE_SYMLINK;
+		q->is_beside || op_changes_contents(q) || q->change.op == CHANGE_SYMLINK;
 	b->lacks_part |= is_part_without_room(q, why->kind);
 }
 
 /* The tree goes back to what the sandbox has: nothing of what the change touched is believed. */
-static void doubt_all_of(struct pending *p, const struct queued *q)
+static void invalidate_all_of(struct writeback *p, const struct op *q)
 {
 	struct cache *c = p->cache;
 
 	for (int n = 0; n < TREE_SCOPE_MAX; n++)
 		if (q->about.scope.inodes[n]) {
-			tree_doubt(c->tree, q->about.scope.inodes[n]);
+			tree_invalidate(c->tree, q->about.scope.inodes[n]);
 			cache_tell_inode(c, q->about.scope.inodes[n], true);
 		}
 }
 
 /* Who asks for what it is about, and the next barrier. */
-static void tell_refused_locked(struct pending *p, const struct queued *q, const struct error *why)
+static void tell_refused_locked(struct writeback *p, const struct op *q, const struct error *why)
 {
 	struct inode *about = q->about.target ? q->about.target : q->about.dir;
 
@@ -65,66 +65,66 @@ static void tell_refused_locked(struct pending *p, const struct queued *q, const
 		remember_locked(q, q->about.dir, why);
 	if (q->is_inherited)
 		inherited_refused_locked(p, q, why);
-	doubt_all_of(p, q);
+	invalidate_all_of(p, q);
 	cache_note_lost(p->cache, q->change.path2 ? q->change.path2 : q->change.path, why);
 }
 
 /* ---- Marking ---- */
 
 /* What it was made for is of no use either. */
-static void lose_made(struct pending *p, struct inode *made)
+static void lose_made(struct writeback *p, struct inode *made)
 {
-	pending_release_locked(p, made);
+	writeback_release_locked(p, made);
 	made->backlog->is_lost = true;
 	tree_refused_made(p->cache->tree, made);
 }
 
 /* Without it there is no such file. */
-static bool gives_first_name(const struct queued *q)
+static bool gives_first_name(const struct op *q)
 {
 	return q->made || (q->change.op == CHANGE_PLACE && q->moved[0]);
 }
 
 /* What follows by the name `made`, wherever that is moved by what is done. */
-static void lose_behind(struct queued *refused, const char *made)
+static void lose_behind(struct op *refused, const char *made)
 {
 	char *at = strdup(made);
-	struct queued *q = refused;
+	struct op *q = refused;
 
 	while (at && (q = TAILQ_NEXT(q, link))) {
 		if (!q->is_recovered)
 			continue;
-		q->is_lost |= queued_leads_to_from(refused, q, at);
+		q->is_lost |= op_leads_to_from(refused, q, at);
 		if (!q->is_lost)
-			at = queued_carry(q, at);
+			at = op_carry(q, at);
 	}
 	free(at);
 }
 
 /* Nothing is known of the inodes of an earlier mount's: what follows goes by the name. */
-static void lose_path(struct queued *refused)
+static void lose_path(struct op *refused)
 {
 	/* It meets the conflict itself. */
-	if (!refused->is_recovered || queued_carries_version(refused))
+	if (!refused->is_recovered || op_carries_version(refused))
 		return;
-	lose_behind(refused, queued_makes(refused));
+	lose_behind(refused, op_makes(refused));
 	if (refused->change.op == CHANGE_RENAME && refused->change.flags & CHANGE_EXCHANGE)
 		lose_behind(refused, refused->change.path);
 }
 
-static void park_locked(struct pending *p, struct queued *q, const struct error *why)
+static void park_locked(struct writeback *p, struct op *q, const struct error *why)
 {
 	p->parked += !change_is_in_staging(&q->change);
 	tell_refused_locked(p, q, why);
 	if (q->about.target)
-		pending_release_locked(p, q->about.target);
+		writeback_release_locked(p, q->about.target);
 	if (gives_first_name(q))
 		lose_made(p, q->about.target);
 	lose_path(q);
 }
 
 /* The journal does not say so: what an earlier mount left looks like one of these. */
-static bool is_unasked(const struct queued *q)
+static bool is_unasked(const struct op *q)
 {
 	const struct change *c = &q->change;
 
@@ -134,7 +134,7 @@ static bool is_unasked(const struct queued *q)
 }
 
 /* A time that nobody set, of what is gone, has another in its place or was not done either. */
-static bool is_needless(const struct queued *q, enum err refusal)
+static bool is_needless(const struct op *q, enum err refusal)
 {
 	bool is_gone = refusal == ERR_NOT_FOUND || refusal == ERR_NOT_DIR || refusal == ERR_STALE;
 
@@ -142,41 +142,41 @@ static bool is_needless(const struct queued *q, enum err refusal)
 }
 
 static void lose_locked(
-	struct pending *p, struct queued *q, enum err refusal, const struct error *why)
+	struct writeback *p, struct op *q, enum err refusal, const struct error *why)
 {
 	q->is_needless = is_needless(q, refusal);
 	if (q->is_needless)
-		doubt_all_of(p, q);
+		invalidate_all_of(p, q);
 	else
 		park_locked(p, q, why);
 }
 
 /* Others were at the file: what was to follow is not for what they made of it. */
-static void lose_followers(struct queued *refused, const struct inode *i)
+static void lose_followers(struct op *refused, const struct inode *i)
 {
-	struct queued *q = refused;
+	struct op *q = refused;
 
 	while (i && (q = TAILQ_NEXT(q, link)))
 		q->is_lost |= q->about.target == i || q->moved[1] == i;
 }
 
 /* The same of an earlier mount, by whatever name. */
-static void lose_followers_of_file(struct queued *refused, const struct expect *file)
+static void lose_followers_of_file(struct op *refused, const struct expect *file)
 {
-	struct queued *q = refused;
+	struct op *q = refused;
 
 	while ((q = TAILQ_NEXT(q, link)))
-		q->is_lost |= q->is_recovered && queued_goes_on_with(q, file);
+		q->is_lost |= q->is_recovered && op_goes_on_with(q, file);
 }
 
 /* What it was to take the place of may have other names. */
-static void lose_all_followers(struct queued *refused)
+static void lose_all_followers(struct op *refused)
 {
 	lose_followers(refused, refused->about.target);
 	lose_followers(refused, refused->moved[1]);
 	if (!refused->is_recovered)
 		return;
-	lose_followers_of_file(refused, queued_file(refused));
+	lose_followers_of_file(refused, op_file(refused));
 	lose_followers_of_file(refused, &refused->over);
 }
 
@@ -196,15 +196,15 @@ static struct error why_of(const struct batch *b, size_t n)
 	return why;
 }
 
-void refuse_locked(struct pending *p, struct batch *b, size_t n)
+void refuse_locked(struct writeback *p, struct batch *b, size_t n)
 {
-	struct queued *q = b->queued[n];
+	struct op *q = b->queued[n];
 	struct error why = why_of(b, n);
 	enum err refusal = b->results[n].err;
 
 	log_debug(LOG_WRITE, "%s /%s is refused: %s", change_word(q->change.op), q->change.path,
 		why.text);
-	q->is_again = !b->why.kind && pending_keep_both_locked(p, q, refusal, &why);
+	q->is_again = !b->why.kind && writeback_keep_both_locked(p, q, refusal, &why);
 	if (q->is_again) {
 		tell_refused_locked(p, q, &why);
 		/* What was to follow by that name would go to theirs; and of what is beside it another inode is told. */
@@ -217,16 +217,16 @@ void refuse_locked(struct pending *p, struct batch *b, size_t n)
 	/* Not by a refusal before it, which is what is reported. */
 	if (refusal != ERR_SKIPPED && !q->is_needless)
 		p->refused = why;
-	if (refusal == ERR_CONFLICT && queued_carries_version(q))
-		pending_base_gone_locked(p, q);
-	else if (refusal != ERR_SKIPPED && queued_carries_version(q))
-		pending_base_hand_on_locked(p, q);
+	if (refusal == ERR_CONFLICT && op_carries_version(q))
+		writeback_base_gone_locked(p, q);
+	else if (refusal != ERR_SKIPPED && op_carries_version(q))
+		writeback_base_hand_on_locked(p, q);
 	else if (refusal == ERR_CONFLICT)
 		lose_all_followers(q);
 }
 
 /* Whether it cannot be done since something before it was not. */
-static bool is_lost(const struct pending *p, const struct queued *q)
+static bool is_lost(const struct writeback *p, const struct op *q)
 {
 	bool moves = q->change.op == CHANGE_RENAME || q->change.op == CHANGE_LINK ||
 		q->change.op == CHANGE_PLACE;
@@ -241,7 +241,7 @@ static bool is_lost(const struct pending *p, const struct queued *q)
 		if (i && i->backlog->is_lost)
 			return true;
 	}
-	const struct inode *other = queued_exchanged(q);
+	const struct inode *other = op_exchanged(q);
 
 	if (!other)
 		other = batch_replaced_late(p, q);
@@ -252,23 +252,23 @@ static bool is_lost(const struct pending *p, const struct queued *q)
 
 static const struct error cause_refused = { ERR_STALE, "what it needs was refused" };
 
-static bool lose_some_locked(struct pending *p)
+static bool lose_some_locked(struct writeback *p)
 {
-	struct queued *q;
+	struct op *q;
 	bool any = false;
 
 	TAILQ_FOREACH(q, &p->queue, link)
 	{
-		if (q->state == OP_SENT || q->is_again || q->is_parked || !is_lost(p, q))
+		if (q->state == OP_SENT || q->is_again || q->has_failed || !is_lost(p, q))
 			continue;
-		any = q->is_lost = q->is_parked = true;
+		any = q->is_lost = q->has_failed = true;
 		lose_locked(p, q, cause_refused.kind, &cause_refused);
 	}
 	return any;
 }
 
 /* What waits in the queue for something that will never be there. What was held back comes to its end by that, behind what it needs. */
-static void lose_dependants_locked(struct pending *p)
+static void lose_dependants_locked(struct writeback *p)
 {
 	while (lose_some_locked(p))
 		;
@@ -277,19 +277,19 @@ static void lose_dependants_locked(struct pending *p)
 /* ---- Noting ---- */
 
 /* A change that is queued again, for another name, is owed there; a needless one is not owed. */
-static void note(struct pending *p, const struct queued *q, const struct error *why)
+static void note(struct writeback *p, const struct op *q, const struct error *why)
 {
 	if (q->is_again || q->is_needless)
-		queued_note_done(q, p->journal, NULL);
+		op_note_done(q, p->journal, NULL);
 	else
-		queued_note_parked(q, p->journal, why, NULL);
+		op_note_failed(q, p->journal, why, NULL);
 }
 
-static void note_all(struct pending *p, const struct batch *b)
+static void note_all(struct writeback *p, const struct batch *b)
 {
-	struct queued *q;
+	struct op *q;
 
-	TAILQ_FOREACH_REVERSE(q, &p->queue, queued_list, link)
+	TAILQ_FOREACH_REVERSE(q, &p->queue, op_list, link)
 	if (q->state != OP_SENT && (q->is_lost || q->is_again))
 		note(p, q, &cause_refused);
 	for (size_t n = b->count; n-- > 0;) {
@@ -303,33 +303,33 @@ static void note_all(struct pending *p, const struct batch *b)
 /* ---- Leaving ---- */
 
 /* What was made and is gone again before an answer told of it will never be known. */
-void pending_leave_locked(struct pending *p, struct queued *q, enum op_state end, const char *why)
+void writeback_leave_locked(struct writeback *p, struct op *q, enum op_state end, const char *why)
 {
 	struct inode *i = q->about.target;
 
 	if (i && i->backlog->owes == 1 && !i->backlog->place &&
 		tree_is_provisional(p->cache->tree, i))
 		lose_made(p, i);
-	pending_remove_locked(p, q, end, why);
+	writeback_remove_locked(p, q, end, why);
 }
 
 /*
  * Contents that were refused as a part, as where the disk has no room, leave a file in staging that
  * never gets a name. The file would keep what room there is.
  */
-static void tidy_locked(struct pending *p, const struct queued *place)
+static void tidy_locked(struct writeback *p, const struct op *place)
 {
 	struct inode *i = place->about.target;
 	const struct change_about about = { .scope.inodes = { i } };
 	const struct change removal = { .op = CHANGE_UNLINK, .path = place->change.path };
-	struct queued *q;
+	struct op *q;
 
-	if (pending_add_locked(p, &removal, &about, &q, NULL))
+	if (writeback_add_locked(p, &removal, &about, &q, NULL))
 		return;
 	q->is_unasked = q->tidies = true;
 }
 
-static bool leaves_part(const struct queued *q)
+static bool leaves_part(const struct op *q)
 {
 	const struct inode *i = q->about.target;
 
@@ -337,32 +337,32 @@ static bool leaves_part(const struct queued *q)
 		i->backlog->lacks_part;
 }
 
-static void leave_refused_locked(struct pending *p, struct queued *q)
+static void leave_refused_locked(struct writeback *p, struct op *q)
 {
 	if (leaves_part(q))
 		tidy_locked(p, q);
 	if (q->is_again)
-		pending_leave_locked(p, q, OP_CONFLICT, "queued again for a free name");
+		writeback_leave_locked(p, q, OP_CONFLICT, "queued again for a free name");
 	else
-		pending_leave_locked(
+		writeback_leave_locked(
 			p, q, OP_REFUSED, q->is_lost ? cause_refused.text : "answered");
 }
 
-void refused_leave_locked(struct pending *p, const struct batch *b)
+void refused_leave_locked(struct writeback *p, const struct batch *b)
 {
 	lose_dependants_locked(p);
 	note_all(p, b);
 	for (size_t n = 0; n < b->count; n++)
 		if (b->results[n].err)
 			leave_refused_locked(p, b->queued[n]);
-	for (struct queued *q = TAILQ_FIRST(&p->queue), *next; q; q = next) {
+	for (struct op *q = TAILQ_FIRST(&p->queue), *next; q; q = next) {
 		next = TAILQ_NEXT(q, link);
 		if (q->state != OP_SENT && (q->is_lost || q->is_again))
 			leave_refused_locked(p, q);
 	}
 }
 
-void refused_again_locked(struct pending *p, struct queued *q)
+void refused_again_locked(struct writeback *p, struct op *q)
 {
 	static const struct batch none;
 

@@ -56,7 +56,7 @@ static void forget(struct inherited *h, struct untold *u)
 	free(u);
 }
 
-void inherited_refused_locked(struct pending *p, const struct queued *q, const struct error *why)
+void inherited_refused_locked(struct writeback *p, const struct op *q, const struct error *why)
 {
 	struct inherited *h = &p->inherited;
 
@@ -67,7 +67,7 @@ void inherited_refused_locked(struct pending *p, const struct queued *q, const s
 	add_path(h, q->change.path2, why);
 }
 
-void inherited_find_locked(struct pending *p, struct inode *i)
+void inherited_find_locked(struct writeback *p, struct inode *i)
 {
 	struct inherited *h = &p->inherited;
 	AUTO_TREE_PATH struct tree_path path = { 0 };
@@ -77,7 +77,7 @@ void inherited_find_locked(struct pending *p, struct inode *i)
 		return;
 	while (u && strcmp(u->path, path.text) != 0)
 		u = TAILQ_NEXT(u, link);
-	struct backlog *b = u ? backlog_of_locked(p, i) : NULL;
+	struct inode_ops *b = u ? inode_ops_of_locked(p, i) : NULL;
 
 	if (!b)
 		return;
@@ -87,7 +87,7 @@ void inherited_find_locked(struct pending *p, struct inode *i)
 	forget(h, u);
 }
 
-enum err inherited_report_locked(struct pending *p, struct error *e)
+enum err inherited_report_locked(struct writeback *p, struct error *e)
 {
 	struct inherited *h = &p->inherited;
 
@@ -97,7 +97,7 @@ enum err inherited_report_locked(struct pending *p, struct error *e)
 	return error_set(e, h->first.kind, "%s", h->first.text);
 }
 
-void inherited_log_locked(struct pending *p)
+void inherited_log_locked(struct writeback *p)
 {
 	const struct inherited *h = &p->inherited;
 

@@ -11,9 +11,9 @@
 
 /* ---- What an inode owes ---- */
 
-struct backlog *backlog_of_locked(struct pending *p, struct inode *i)
+struct inode_ops *inode_ops_of_locked(struct writeback *p, struct inode *i)
 {
-	struct backlog *b = i->backlog;
+	struct inode_ops *b = i->backlog;
 
 	if (b)
 		return b;
@@ -27,7 +27,7 @@ struct backlog *backlog_of_locked(struct pending *p, struct inode *i)
 	return b;
 }
 
-void backlog_rest_locked(struct pending *p, struct backlog *b)
+void inode_ops_rest_locked(struct writeback *p, struct inode_ops *b)
 {
 	if (b->owes || b->held || b->waiters || b->for_handle)
 		return;
@@ -38,7 +38,7 @@ void backlog_rest_locked(struct pending *p, struct backlog *b)
 	free(b);
 }
 
-enum err backlog_report_locked(struct backlog *b, struct error *e)
+enum err inode_ops_report_locked(struct inode_ops *b, struct error *e)
 {
 	if (!b || !b->for_handle)
 		return ERR_OK;
@@ -48,12 +48,12 @@ enum err backlog_report_locked(struct backlog *b, struct error *e)
 
 /* ---- In and out ---- */
 
-static bool touch(struct pending *p, struct queued *q)
+static bool touch(struct writeback *p, struct op *q)
 {
 	struct inode *const *inodes = q->about.scope.inodes;
 
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
-		struct backlog *b = inodes[n] ? backlog_of_locked(p, inodes[n]) : NULL;
+		struct inode_ops *b = inodes[n] ? inode_ops_of_locked(p, inodes[n]) : NULL;
 
 		if (inodes[n] && !b)
 			return false;
@@ -61,17 +61,17 @@ static bool touch(struct pending *p, struct queued *q)
 	return true;
 }
 
-static void rest_all(struct pending *p, const struct queued *q)
+static void rest_all(struct writeback *p, const struct op *q)
 {
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
 		struct inode *i = q->about.scope.inodes[n];
 
 		if (i && i->backlog)
-			backlog_rest_locked(p, i->backlog);
+			inode_ops_rest_locked(p, i->backlog);
 	}
 }
 
-static bool stands_before(const struct queued *q, int place)
+static bool stands_before(const struct op *q, int place)
 {
 	const struct inode *i = q->about.scope.inodes[place];
 
@@ -81,37 +81,37 @@ static bool stands_before(const struct queued *q, int place)
 	return false;
 }
 
-static bool copies_from(const struct queued *q, const struct inode *i)
+static bool copies_from(const struct op *q, const struct inode *i)
 {
 	return q->change.op == CHANGE_COPY && q->about.target != i;
 }
 
-bool pending_leaves_alone_locked(const struct inode *i)
+bool writeback_leaves_alone_locked(const struct inode *i)
 {
 	return !i->backlog || i->backlog->owes == i->backlog->copied;
 }
 
-void pending_enter_locked(struct pending *p, struct queued *q)
+void writeback_enter_locked(struct writeback *p, struct op *q)
 {
-	bool was_whole = pending_is_whole(p);
+	bool was_whole = writeback_is_whole(p);
 
 	q->order = ++p->orders;
 	q->since_ms = p->last_ms = monotonic_ms();
 	op_becomes(q, OP_QUEUED, q->state == OP_DEFERRED ? "released" : "made");
 	TAILQ_INSERT_TAIL(&p->queue, q, link);
 	p->changes++;
-	if (queued_has_contents(q)) {
+	if (op_has_contents(q)) {
 		p->bytes += q->change.data_len;
 		p->unsent_bytes += q->change.data_len;
 	}
-	p->cost += queued_cost(q);
+	p->cost += op_cost(q);
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
 		struct inode *i = q->about.scope.inodes[n];
 
 		if (!i || stands_before(q, n))
 			continue;
-		if (i == q->about.target && pending_leaves_alone_locked(i)) {
-			i->backlog->shown = pending_version_locked(p, i);
+		if (i == q->about.target && writeback_leaves_alone_locked(i)) {
+			i->backlog->shown = writeback_version_locked(p, i);
 			base_note_locked(p, i);
 		}
 		i->backlog->owes++;
@@ -121,26 +121,26 @@ void pending_enter_locked(struct pending *p, struct queued *q)
 			i->backlog->copied_as = q->change.version;
 		}
 	}
-	if (queued_replaces_made(q))
-		tree_owe_name(p->cache->tree, q->about.target, 1);
-	if (!q->about.scope.is_foreseen) {
-		q->about.scope.is_foreseen = true;
+	if (op_replaces_made(q))
+		tree_mark_unsynced(p->cache->tree, q->about.target, 1);
+	if (!q->about.scope.has_local_effect) {
+		q->about.scope.has_local_effect = true;
 		tree_change_begins(p->cache->tree, &q->about.scope);
 	}
-	if (!p->is_scheduled || (pending_is_whole(p) && !was_whole))
+	if (!p->is_scheduled || (writeback_is_whole(p) && !was_whole))
 		senders_wake_locked(p);
 }
 
 /* That nobody answered was found out by a question, not by an attempt. */
-uint64_t pending_failures_locked(const struct pending *p)
+uint64_t writeback_failures_locked(const struct writeback *p)
 {
-	return p->failures - tree_is_unheard(p->cache->tree);
+	return p->failures - tree_is_offline(p->cache->tree);
 }
 
-enum err pending_prepare_locked(struct pending *p, const struct change *change,
-	const struct change_about *about, struct queued **out, struct error *e)
+enum err writeback_prepare_locked(struct writeback *p, const struct change *change,
+	const struct change_about *about, struct op **out, struct error *e)
 {
-	struct queued *q = queued_new(change);
+	struct op *q = op_new(change);
 	struct journal_extent where;
 	enum err kind = ERR_OK;
 
@@ -151,34 +151,33 @@ enum err pending_prepare_locked(struct pending *p, const struct change *change,
 		kind = error_set(e, ERR_NO_MEMORY, "a change");
 	if (!kind)
 		kind = journal_add(p->journal, change, &q->number, &where, e);
-	if (!kind && queued_has_contents(q) &&
-		!queued_add_piece(q, &where, q->number, change->offset)) {
+	if (!kind && op_has_contents(q) && !op_add_piece(q, &where, q->number, change->offset)) {
 		journal_note_done(p->journal, &q->number, 1, NULL);
 		kind = error_set(e, ERR_NO_MEMORY, "a change");
 	}
 	if (kind) {
 		rest_all(p, q);
-		queued_free(q);
+		op_free(q);
 		return kind;
 	}
-	q->failures = pending_failures_locked(p);
+	q->failures = writeback_failures_locked(p);
 	*out = q;
 	return ERR_OK;
 }
 
-enum err pending_add_locked(struct pending *p, const struct change *change,
-	const struct change_about *about, struct queued **out, struct error *e)
+enum err writeback_add_locked(struct writeback *p, const struct change *change,
+	const struct change_about *about, struct op **out, struct error *e)
 {
-	enum err kind = pending_prepare_locked(p, change, about, out, e);
+	enum err kind = writeback_prepare_locked(p, change, about, out, e);
 
 	if (!kind)
-		pending_enter_locked(p, *out);
+		writeback_enter_locked(p, *out);
 	return kind;
 }
 
-enum err pending_touch_locked(struct pending *p, struct queued *q, struct inode *i, struct error *e)
+enum err writeback_touch_locked(struct writeback *p, struct op *q, struct inode *i, struct error *e)
 {
-	struct backlog *b = backlog_of_locked(p, i);
+	struct inode_ops *b = inode_ops_of_locked(p, i);
 
 	if (!b)
 		return error_set(e, ERR_NO_MEMORY, "a change");
@@ -188,18 +187,18 @@ enum err pending_touch_locked(struct pending *p, struct queued *q, struct inode 
 	return ERR_OK;
 }
 
-void pending_remove_locked(struct pending *p, struct queued *q, enum op_state end, const char *why)
+void writeback_remove_locked(struct writeback *p, struct op *q, enum op_state end, const char *why)
 {
 	bool was_sent = q->state == OP_SENT;
 
 	op_becomes(q, end, why);
 	TAILQ_REMOVE(&p->queue, q, link);
 	p->changes--;
-	p->cost -= queued_cost(q);
+	p->cost -= op_cost(q);
 	p->sent -= was_sent;
-	if (queued_has_contents(q))
+	if (op_has_contents(q))
 		p->bytes -= q->change.data_len;
-	if (queued_has_contents(q) && !was_sent)
+	if (op_has_contents(q) && !was_sent)
 		p->unsent_bytes -= q->change.data_len;
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
 		struct inode *i = q->about.scope.inodes[n];
@@ -219,15 +218,15 @@ void pending_remove_locked(struct pending *p, struct queued *q, enum op_state en
 	}
 	for (int n = 0; n < 2; n++)
 		if (q->moved[n])
-			tree_owe_name(p->cache->tree, q->moved[n], -1);
-	if (queued_replaces_made(q)) {
-		tree_owe_name(p->cache->tree, q->about.target, -1);
+			tree_mark_unsynced(p->cache->tree, q->moved[n], -1);
+	if (op_replaces_made(q)) {
+		tree_mark_unsynced(p->cache->tree, q->about.target, -1);
 		tree_replacing(p->cache->tree, q->about.target, -1);
 	}
 	rest_all(p, q);
 	tree_change_ends(p->cache->tree, &q->about.scope);
-	pending_leave_named_locked(q);
-	queued_free(q);
+	writeback_leave_named_locked(q);
+	op_free(q);
 }
 
 struct version version_shown(const struct attr *attr)
@@ -235,26 +234,26 @@ struct version version_shown(const struct attr *attr)
 	return (struct version){ .size = attr->size, .mtime = attr->mtime, .ctime = attr->ctime };
 }
 
-struct version pending_version_locked(struct pending *p, struct inode *i)
+struct version writeback_version_locked(struct writeback *p, struct inode *i)
 {
 	struct attr attr;
 	int64_t now_ms = monotonic_ms();
 	bool is_known = tree_attr(p->cache->tree, i, &attr) > now_ms ||
-		tree_attr_in_doubt(p->cache->tree, i, now_ms);
+		tree_attr_is_invalid(p->cache->tree, i, now_ms);
 
-	if (!pending_leaves_alone_locked(i) || pending_recovered_changes_locked(p, i))
+	if (!writeback_leaves_alone_locked(i) || writeback_recovered_changes_locked(p, i))
 		return (struct version){ 0 };
 	if (i->backlog && i->backlog->copied)
 		return i->backlog->copied_as;
 	return is_known ? version_shown(&attr) : (struct version){ 0 };
 }
 
-struct version pending_version_of_file_locked(struct pending *p, struct inode *i)
+struct version writeback_version_of_file_locked(struct writeback *p, struct inode *i)
 {
 	struct attr attr;
 
 	tree_attr(p->cache->tree, i, &attr);
-	return S_ISREG(attr.mode) ? pending_version_locked(p, i) : (struct version){ 0 };
+	return S_ISREG(attr.mode) ? writeback_version_locked(p, i) : (struct version){ 0 };
 }
 
 /* ---- Room ---- */
@@ -263,60 +262,60 @@ struct version pending_version_of_file_locked(struct pending *p, struct inode *i
 #define ROOM_SPARE ((uint64_t)64 * 1024)
 
 /* Kept free for that, and for a file that goes to another name, of which the contents are noted once more. */
-static uint64_t spare(const struct pending *p)
+static uint64_t spare(const struct writeback *p)
 {
 	uint64_t part = p->journal_max / 8;
 
-	return ROOM_SPARE + (part < QUEUED_CONTENTS_MAX ? part : QUEUED_CONTENTS_MAX);
+	return ROOM_SPARE + (part < OP_CONTENTS_MAX ? part : OP_CONTENTS_MAX);
 }
 
-bool pending_has_room_locked(const struct pending *p, size_t len)
+bool writeback_has_room_locked(const struct writeback *p, size_t len)
 {
 	uint64_t entries, bytes, parked;
 
 	journal_usage(p->journal, &entries, &bytes, &parked);
 	return TAILQ_EMPTY(&p->queue) ||
-		(bytes + len + spare(p) <= p->journal_max && p->cost < PENDING_COST_MAX);
+		(bytes + len + spare(p) <= p->journal_max && p->cost < WRITEBACK_COST_MAX);
 }
 
 /* Of what it has nothing is sent: the sandbox is out of reach, and not only busy for a moment. */
-static bool is_stuck(const struct pending *p)
+static bool is_stuck(const struct writeback *p)
 {
 	return p->cache->options.full_fails && cache_is_of_the_call(p->failure.kind);
 }
 
 static enum err wait_for_room_locked(
-	struct pending *p, size_t len, struct patience *w, struct error *e)
+	struct writeback *p, size_t len, struct progress_deadline *w, struct error *e)
 {
-	if (!pending_has_room_locked(p, len) && is_stuck(p))
+	if (!writeback_has_room_locked(p, len) && is_stuck(p))
 		return error_set(e, ERR_NO_SPACE, "the journal is full: %s", p->failure.text);
-	return patience_wait_locked(p, w, e);
+	return progress_deadline_wait_locked(p, w, e);
 }
 
-enum err pending_room_locked(
-	struct pending *p, const struct call *call, size_t len, struct error *e)
+enum err writeback_room_locked(
+	struct writeback *p, const struct call *call, size_t len, struct error *e)
 {
-	struct patience w = patience_of(p, call);
+	struct progress_deadline w = progress_deadline_of(p, call);
 	enum err kind = ERR_OK;
 
-	if (!pending_has_room_locked(p, len))
+	if (!writeback_has_room_locked(p, len))
 		senders_wake_locked(p);
-	while (!kind && (p->moves || !pending_has_room_locked(p, len)))
+	while (!kind && (p->moves || !writeback_has_room_locked(p, len)))
 		kind = wait_for_room_locked(p, len, &w, e);
 	return kind;
 }
 
-enum err pending_still_locked(struct pending *p, const struct call *call, struct error *e)
+enum err writeback_still_locked(struct writeback *p, const struct call *call, struct error *e)
 {
-	struct patience w = patience_of(p, call);
+	struct progress_deadline w = progress_deadline_of(p, call);
 	enum err kind = ERR_OK;
 
 	while (!kind && p->moves)
-		kind = patience_wait_locked(p, &w, e);
+		kind = progress_deadline_wait_locked(p, &w, e);
 	return kind;
 }
 
-void pending_move_begins(struct pending *p)
+void writeback_move_begins(struct writeback *p)
 {
 	if (!p)
 		return;
@@ -325,7 +324,7 @@ void pending_move_begins(struct pending *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
-void pending_move_ends(struct pending *p)
+void writeback_move_ends(struct writeback *p)
 {
 	if (!p)
 		return;

@@ -52,7 +52,7 @@ static void send(struct leftovers *l)
 			? expire(l, l->paths[i])
 			: (struct change){ .op = CHANGE_UNLINK, .path = l->paths[i] };
 	if (changes && results && l->count &&
-		metered_apply(&l->cache->metered, &call, &request, results, &e))
+		counted_apply(&l->cache->counted, &call, &request, results, &e))
 		log_info(LOG_CACHE, "%zu files stay in the sandbox's staging directory: %s",
 			l->count, e.text);
 	while (l->count)
@@ -135,7 +135,7 @@ static void remove_of_killed(struct cache *c, const struct leftovers_journal *jo
 	buf_printf(&script, " -maxdepth 1 -name '" STAGED_UNLINKED "%s-*' -exec rm -f {} +\n", hex);
 	request.command = buf_text(&script);
 	if (buf_check(&script, "a script", &e) ||
-		metered_execute(&c->metered, &call, &request, ignore_output, NULL, &result, &e))
+		counted_execute(&c->counted, &call, &request, ignore_output, NULL, &result, &e))
 		log_info(LOG_CACHE, "files of a mount that was killed stay in staging: %s", e.text);
 }
 

@@ -18,10 +18,10 @@
 #define CUT_FOR_ROOM_MS ((int64_t)5 * 1000)
 
 /* The sandbox does not have them, and takes none that is lower than the last one that was done. */
-static bool forget_numbers(struct pending *p, const struct batch *b)
+static bool forget_numbers(struct writeback *p, const struct batch *b)
 {
 	for (size_t n = 0; n < b->count; n++)
-		if (!b->queued[n]->sequence && queued_note_sent(b->queued[n], p->journal, NULL))
+		if (!b->queued[n]->sequence && op_note_sent(b->queued[n], p->journal, NULL))
 			return false;
 	return true;
 }
@@ -31,7 +31,7 @@ static bool may_be_cut(const struct batch *b)
 	return b->count > 1 || (b->has_no_room && !b->is_alone);
 }
 
-bool batch_cut_locked(struct pending *p, struct batch *b)
+bool batch_cut_locked(struct writeback *p, struct batch *b)
 {
 	int64_t now_ms = monotonic_ms();
 
@@ -49,14 +49,14 @@ bool batch_cut_locked(struct pending *p, struct batch *b)
 	return true;
 }
 
-bool batch_takes_locked(const struct pending *p, const struct batch *b, size_t bytes)
+bool batch_takes_locked(const struct writeback *p, const struct batch *b, size_t bytes)
 {
 	if (!b->count || monotonic_ms() >= p->most.until_ms)
 		return true;
 	return b->count < p->most.changes && b->bytes + bytes <= p->most.bytes;
 }
 
-bool batch_waits_alone_locked(const struct pending *p)
+bool batch_waits_alone_locked(const struct writeback *p)
 {
 	return p->under_way && monotonic_ms() < p->most.alone_until_ms;
 }

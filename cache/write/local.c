@@ -13,58 +13,58 @@
 
 /* ---- What may be decided ---- */
 
-bool decide_may(struct cache *c, struct inode *dir)
+bool local_may(struct cache *c, struct inode *dir)
 {
 	return tree_may_decide(c->tree, dir, monotonic_ms());
 }
 
-bool decide_anything(struct cache *c)
+bool local_anything(struct cache *c)
 {
-	return c->pending && !c->options.write_through && !cache_is_read_only(c);
+	return c->writeback && !c->options.write_through && !cache_is_read_only(c);
 }
 
-bool decide_has_names(struct cache *c)
+bool local_has_names(struct cache *c)
 {
-	return !c->options.excl_remote && decide_anything(c);
+	return !c->options.excl_remote && local_anything(c);
 }
 
-enum err decide_restore(struct cache *c, const struct call *call, struct error *e)
+enum err local_restore(struct cache *c, const struct call *call, struct error *e)
 {
-	bool wants = decide_has_names(c) && tree_wants_trust(c->tree, monotonic_ms());
+	bool wants = local_has_names(c) && tree_wants_validity(c->tree, monotonic_ms());
 
-	return wants ? trust_restore(c->trust, call, e) : ERR_OK;
+	return wants ? validity_restore(c->validity, call, e) : ERR_OK;
 }
 
-bool decide_wants_entries(struct cache *c, struct inode *dir)
+bool local_wants_entries(struct cache *c, struct inode *dir)
 {
-	return decide_has_names(c) && tree_may_decide_once_listed(c->tree, dir, monotonic_ms());
+	return local_has_names(c) && tree_may_decide_once_listed(c->tree, dir, monotonic_ms());
 }
 
 /* Where the kernel here does not judge for the sandbox's user. */
-enum err decide_judge(
+enum err local_permission(
 	struct cache *c, struct inode *dir, unsigned want, const char *name, struct error *e)
 {
 	struct attr attr;
 
 	tree_attr(c->tree, dir, &attr);
-	if (c->options.owners_from_caller || judge_allows(&c->sandbox.identity, &attr, want))
+	if (c->options.owners_from_caller || permission_allows(&c->sandbox.identity, &attr, want))
 		return ERR_OK;
 	return error_set(
 		e, ERR_DENIED, "%s: the sandbox's user may not change this directory", name);
 }
 
-enum err decide_judge_dir(struct cache *c, struct inode *dir, const char *name, struct error *e)
+enum err local_dir_permission(struct cache *c, struct inode *dir, const char *name, struct error *e)
 {
-	return decide_judge(c, dir, JUDGE_WRITE | JUDGE_EXEC, name, e);
+	return local_permission(c, dir, JUDGE_WRITE | JUDGE_EXEC, name, e);
 }
 
 /* In a directory with the sticky bit only the owners of the directory and of the entry may take a name away. */
-enum err decide_judge_removal(
+enum err local_removal_permission(
 	struct cache *c, struct inode *dir, struct inode *target, const char *name, struct error *e)
 {
 	uint32_t uid = c->sandbox.identity.uid;
 	struct attr above, attr;
-	enum err kind = decide_judge_dir(c, dir, name, e);
+	enum err kind = local_dir_permission(c, dir, name, e);
 
 	if (kind || c->options.owners_from_caller || uid == 0)
 		return kind;
@@ -75,7 +75,7 @@ enum err decide_judge_removal(
 	return ERR_OK;
 }
 
-bool decide_is_owner(struct cache *c, struct inode *i)
+bool local_is_owner(struct cache *c, struct inode *i)
 {
 	struct attr attr;
 
@@ -83,7 +83,7 @@ bool decide_is_owner(struct cache *c, struct inode *i)
 	return c->sandbox.identity.uid == 0 || c->sandbox.identity.uid == attr.uid;
 }
 
-bool decide_is_dir(struct cache *c, struct inode *i)
+bool local_is_dir(struct cache *c, struct inode *i)
 {
 	struct attr attr;
 
@@ -92,7 +92,7 @@ bool decide_is_dir(struct cache *c, struct inode *i)
 }
 
 /* Only of one whose entries are all known. */
-bool decide_is_empty(struct cache *c, struct inode *dir)
+bool local_is_empty(struct cache *c, struct inode *dir)
 {
 	struct tree_entry *entries;
 	size_t count;
@@ -103,14 +103,14 @@ bool decide_is_empty(struct cache *c, struct inode *dir)
 	return count == 0;
 }
 
-bool decide_is_known(struct cache *c, struct inode *i)
+bool local_is_known(struct cache *c, struct inode *i)
 {
 	struct attr attr;
 
-	return tree_attr(c->tree, i, &attr) > monotonic_ms() || tree_foreseen(c->tree, i, &attr);
+	return tree_attr(c->tree, i, &attr) > monotonic_ms() || tree_local_attr(c->tree, i, &attr);
 }
 
-bool decide_is_there(struct cache *c, struct inode *dir, const char *name)
+bool local_is_there(struct cache *c, struct inode *dir, const char *name)
 {
 	struct inode *known = tree_peek(c->tree, dir, name);
 
@@ -118,7 +118,7 @@ bool decide_is_there(struct cache *c, struct inode *dir, const char *name)
 	return known;
 }
 
-enum err decide_check_name(const char *name, struct error *e)
+enum err local_check_name(const char *name, struct error *e)
 {
 	if (strlen(name) > PATH_NAME_MAX)
 		return error_set(e, ERR_NAME_TOO_LONG, "a name of %zu bytes", strlen(name));
@@ -126,26 +126,26 @@ enum err decide_check_name(const char *name, struct error *e)
 }
 
 /* What is open and loses its last name must not be removed for want of another. */
-enum err decide_check_staged(bool keep, const char *staged, const char *name, struct error *e)
+enum err local_check_staged(bool keep, const char *staged, const char *name, struct error *e)
 {
 	return keep && !staged ? error_set(e, ERR_NO_MEMORY, "%s", name) : ERR_OK;
 }
 
 /* ---- Showing ---- */
 
-void decide_show_dir(struct cache *c, struct inode *dir, int links)
+void local_show_dir(struct cache *c, struct inode *dir, int links)
 {
-	const struct tree_foresight f = { .now = cache_time_of_change(c), .links = links };
+	const struct tree_local_effect f = { .now = cache_time_of_change(c), .links = links };
 
-	tree_foresee(c->tree, dir, &f);
+	tree_apply_local(c->tree, dir, &f);
 }
 
 /* Only its links and its ctime. */
-void decide_show_links(struct cache *c, struct inode *i, int links)
+void local_show_links(struct cache *c, struct inode *i, int links)
 {
-	const struct tree_foresight f = {
+	const struct tree_local_effect f = {
 		.now = cache_time_of_change(c), .links = links, .keeps_mtime = true
 	};
 
-	tree_foresee(c->tree, i, &f);
+	tree_apply_local(c->tree, i, &f);
 }

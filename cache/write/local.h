@@ -12,24 +12,23 @@
 
 #include "providers/base/call.h"
 
-enum err decide_make(struct cache *c, const struct call *call, struct inode *dir, const char *name,
-	const struct making *m, struct cache_entry *out, bool *decided, struct error *e);
+enum err local_make(struct cache *c, const struct call *call, struct inode *dir, const char *name,
+	const struct create_args *m, struct cache_entry *out, bool *decided, struct error *e);
 /*
  * Before what is decided here only under trust: restores it where it was lost, as a question for what is known does. An
  * error is the call's.
  */
-enum err decide_restore(struct cache *c, const struct call *call, struct error *e);
+enum err local_restore(struct cache *c, const struct call *call, struct error *e);
 /* Whether names in `dir` are not decided here for want of its entries alone. */
-bool decide_wants_entries(struct cache *c, struct inode *dir);
-enum err decide_link(struct cache *c, const struct call *call, struct inode *i, struct inode *dir,
+bool local_wants_entries(struct cache *c, struct inode *dir);
+enum err local_link(struct cache *c, const struct call *call, struct inode *i, struct inode *dir,
 	const char *name, struct cache_entry *out, bool *decided, struct error *e);
 /* `op`: CHANGE_UNLINK or CHANGE_RMDIR. */
-enum err decide_remove(struct cache *c, const struct call *call, struct inode *dir,
-	const char *name, enum change_op op, bool *decided, struct error *e);
-enum err decide_rename(struct cache *c, const struct call *call, struct inode *dir,
-	const char *name, struct inode *dir2, const char *name2, uint32_t flags, bool *decided,
-	struct error *e);
-enum err decide_setattr(struct cache *c, const struct call *call, struct inode *i,
+enum err local_remove(struct cache *c, const struct call *call, struct inode *dir, const char *name,
+	enum change_op op, bool *decided, struct error *e);
+enum err local_rename(struct cache *c, const struct call *call, struct inode *dir, const char *name,
+	struct inode *dir2, const char *name2, uint32_t flags, bool *decided, struct error *e);
+enum err local_setattr(struct cache *c, const struct call *call, struct inode *i,
 	const struct change *what, bool *decided, struct error *e);
 /* As cache_copy(). */
 struct copying {
@@ -37,7 +36,7 @@ struct copying {
 	uint64_t offset, offset2, len;
 };
 
-enum err decide_copy(struct cache *c, const struct call *call, const struct copying *what,
+enum err local_copy(struct cache *c, const struct call *call, const struct copying *what,
 	uint64_t *copied, bool *decided, struct error *e);
 /* The last handle of a file without a name was closed. Takes `staged`. */
-enum err decide_drop_staged(struct cache *c, struct inode *i, char *staged);
+enum err local_drop_staged(struct cache *c, struct inode *i, char *staged);

@@ -28,8 +28,8 @@ static bool may_resize(struct cache *c, struct inode *i, const struct change *wh
 	if (!(what->flags & CHANGE_BY_HANDLE) && !(what->set & SET_MTIME) &&
 		what->size == attr.size)
 		return false;
-	return judge_allows(&c->sandbox.identity, &attr, JUDGE_WRITE) ||
-		(what->flags & CHANGE_BY_HANDLE && decide_is_owner(c, i));
+	return permission_allows(&c->sandbox.identity, &attr, JUDGE_WRITE) ||
+		(what->flags & CHANGE_BY_HANDLE && local_is_owner(c, i));
 }
 
 /* Every file system keeps seconds of 32 bits. Most cut other times to a range of their own. */
@@ -49,13 +49,13 @@ static bool may_set(struct cache *c, struct inode *i, const struct change *what)
 	bool is_root = c->sandbox.identity.uid == 0;
 	struct attr attr;
 
-	if (!decide_is_known(c, i) || !are_times_kept(what) ||
+	if (!local_is_known(c, i) || !are_times_kept(what) ||
 		(what->set & SET_SIZE && !may_resize(c, i, what)))
 		return false;
 	tree_attr(c->tree, i, &attr);
 	if (S_ISLNK(attr.mode) || what->set & (SET_UID | SET_GID))
 		return is_root;
-	return !(what->set & (SET_MODE | SET_ATIME | SET_MTIME)) || decide_is_owner(c, i);
+	return !(what->set & (SET_MODE | SET_ATIME | SET_MTIME)) || local_is_owner(c, i);
 }
 
 /* An open file is emptied: what is written next is all that will be in it. */
@@ -82,36 +82,36 @@ static bool is_so_already(struct cache *c, struct inode *i, const struct change 
 }
 
 static enum err set_locked(
-	struct pending *p, struct inode *i, struct change *change, struct error *e)
+	struct writeback *p, struct inode *i, struct change *change, struct error *e)
 {
 	struct tree *t = p->cache->tree;
-	struct tree_foresight touch = { .keeps_mtime = true, .set = change };
+	struct tree_local_effect touch = { .keeps_mtime = true, .set = change };
 
 	if (!is_so_already(p->cache, i, change))
-		return pending_set_locked(p, i, change, e);
+		return writeback_set_locked(p, i, change, e);
 	touch.now = cache_time_of_change(p->cache);
-	tree_foresee(t, i, &touch);
+	tree_apply_local(t, i, &touch);
 	return ERR_OK;
 }
 
-enum err decide_setattr(struct cache *c, const struct call *call, struct inode *i,
+enum err local_setattr(struct cache *c, const struct call *call, struct inode *i,
 	const struct change *what, bool *decided, struct error *e)
 {
-	struct pending *p = c->pending;
+	struct writeback *p = c->writeback;
 	struct change change = *what;
 
-	*decided = decide_anything(c);
+	*decided = local_anything(c);
 	if (!*decided)
 		return ERR_OK;
 	/* On a disk without room for both the file is emptied, and written where it is. */
 	bool is_staged = begins_anew(c, i, what) && room_for_copy(c, call, i);
 
 	pthread_mutex_lock(&p->lock);
-	enum err kind = pending_room_locked(p, call, 0, e);
+	enum err kind = writeback_room_locked(p, call, 0, e);
 
 	*decided = kind || may_set(c, i, what);
 	if (*decided && !kind && is_staged)
-		kind = pending_stage_over_locked(p, i, e);
+		kind = writeback_stage_over_locked(p, i, e);
 	if (*decided && !kind)
 		kind = set_locked(p, i, &change, e);
 	pthread_mutex_unlock(&p->lock);

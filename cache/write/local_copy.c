@@ -11,13 +11,13 @@
  */
 static bool is_as_it_was(const struct inode *i)
 {
-	return pending_leaves_alone_locked(i) && !(i->backlog && i->backlog->held);
+	return writeback_leaves_alone_locked(i) && !(i->backlog && i->backlog->held);
 }
 
 /* What there is to copy is known, and nobody sees what has come of it before it is whole. */
 static bool may_copy(struct cache *c, struct inode *from, struct inode *to)
 {
-	return to->backlog && to->backlog->place && from != to && decide_is_known(c, from) &&
+	return to->backlog && to->backlog->place && from != to && local_is_known(c, from) &&
 		is_as_it_was(from);
 }
 
@@ -31,50 +31,50 @@ static uint64_t bytes_to_copy(struct cache *c, struct inode *from, uint64_t offs
 	return len < attr.size - offset ? len : attr.size - offset;
 }
 
-static enum err queue_copy_locked(struct pending *p, struct inode *from, struct inode *to,
+static enum err queue_copy_locked(struct writeback *p, struct inode *from, struct inode *to,
 	struct change *change, struct error *e)
 {
 	struct tree *t = p->cache->tree;
 	struct attr attr;
 	const struct change_about about = { .scope.inodes = { to, from }, .target = to };
-	const struct tree_foresight f = { .now = pending_stamp_locked(p, to, change),
+	const struct tree_local_effect f = { .now = writeback_stamp_locked(p, to, change),
 		.begin = change->offset2,
 		.end = change->offset2 + change->length };
 	AUTO_TREE_PATH struct tree_path path = { 0 };
 	bool is_beside;
-	struct queued *q;
+	struct op *q;
 	enum err kind = tree_path(t, from, NULL, &path, e);
 
 	change->path = path.text;
-	change->path2 = pending_staged_path_locked(p, to, 0, &is_beside);
+	change->path2 = writeback_staged_path_locked(p, to, 0, &is_beside);
 	change->target = tree_expect(t, from);
 	tree_attr(t, from, &attr);
 	change->version = version_shown(&attr);
 	if (!kind)
-		kind = pending_add_locked(p, change, &about, &q, e);
+		kind = writeback_add_locked(p, change, &about, &q, e);
 	if (kind)
 		return kind;
 	q->is_beside = is_beside;
-	q->is_lazy = true;
-	pending_staged_more_locked(to, change->length);
-	tree_foresee(t, to, &f);
+	q->may_wait = true;
+	writeback_staged_more_locked(to, change->length);
+	tree_apply_local(t, to, &f);
 	return ERR_OK;
 }
 
-enum err decide_copy(struct cache *c, const struct call *call, const struct copying *what,
+enum err local_copy(struct cache *c, const struct call *call, const struct copying *what,
 	uint64_t *copied, bool *decided, struct error *e)
 {
-	struct pending *p = c->pending;
+	struct writeback *p = c->writeback;
 	struct change change = { .op = CHANGE_COPY,
 		.flags = CHANGE_BY_HANDLE,
 		.offset = what->offset,
 		.offset2 = what->offset2 };
 
-	*decided = decide_anything(c);
+	*decided = local_anything(c);
 	if (!*decided)
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
-	enum err kind = pending_room_locked(p, call, 0, e);
+	enum err kind = writeback_room_locked(p, call, 0, e);
 
 	*decided = kind || may_copy(c, what->from, what->to);
 	if (*decided && !kind)

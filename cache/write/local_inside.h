@@ -1,7 +1,7 @@
 /*
  * local_inside.h - what the files of local.h share; nobody else includes it.
  *
- * All of them expect pending.lock to be held, but decide_has_names().
+ * All of them expect pending.lock to be held, but local_has_names().
  */
 #pragma once
 
@@ -10,33 +10,34 @@
 #include "cache/write/writeback_inside.h"
 
 /* Whether changes are decided here at all. Those of a read-only file system the sandbox refuses. */
-bool decide_anything(struct cache *c);
+bool local_anything(struct cache *c);
 /* Whether those of names are. */
-bool decide_has_names(struct cache *c);
+bool local_has_names(struct cache *c);
 /* Whether those in `dir` are. */
-bool decide_may(struct cache *c, struct inode *dir);
+bool local_may(struct cache *c, struct inode *dir);
 
 /*
  * Where the kernel here does not judge for the sandbox's user: whether he may do what JUDGE_* says, change the entries of a
  * directory, or take this one away; `name` is for the sentence.
  */
-enum err decide_judge(
+enum err local_permission(
 	struct cache *c, struct inode *i, unsigned want, const char *name, struct error *e);
-enum err decide_judge_dir(struct cache *c, struct inode *dir, const char *name, struct error *e);
-enum err decide_judge_removal(struct cache *c, struct inode *dir, struct inode *target,
+enum err local_dir_permission(
+	struct cache *c, struct inode *dir, const char *name, struct error *e);
+enum err local_removal_permission(struct cache *c, struct inode *dir, struct inode *target,
 	const char *name, struct error *e);
 
-bool decide_is_owner(struct cache *c, struct inode *i);
-bool decide_is_dir(struct cache *c, struct inode *i);
+bool local_is_owner(struct cache *c, struct inode *i);
+bool local_is_dir(struct cache *c, struct inode *i);
 /* Only of a directory whose entries are all known. */
-bool decide_is_empty(struct cache *c, struct inode *dir);
+bool local_is_empty(struct cache *c, struct inode *dir);
 /* Whether its attributes are believed, or foreseen. */
-bool decide_is_known(struct cache *c, struct inode *i);
-bool decide_is_there(struct cache *c, struct inode *dir, const char *name);
-enum err decide_check_name(const char *name, struct error *e);
+bool local_is_known(struct cache *c, struct inode *i);
+bool local_is_there(struct cache *c, struct inode *dir, const char *name);
+enum err local_check_name(const char *name, struct error *e);
 /* A file that is kept needs a staging name. */
-enum err decide_check_staged(bool keep, const char *staged, const char *name, struct error *e);
+enum err local_check_staged(bool keep, const char *staged, const char *name, struct error *e);
 
 /* Shows what a change of names makes of the directory; and of an inode that has more or less of them. */
-void decide_show_dir(struct cache *c, struct inode *dir, int links);
-void decide_show_links(struct cache *c, struct inode *i, int links);
+void local_show_dir(struct cache *c, struct inode *dir, int links);
+void local_show_links(struct cache *c, struct inode *i, int links);

@@ -14,7 +14,7 @@
 
 /* ---- Making ---- */
 
-static uint32_t type_of(const struct making *m)
+static uint32_t type_of(const struct create_args *m)
 {
 	switch (m->op) {
 	case CHANGE_MKDIR: return S_IFDIR;
@@ -26,7 +26,7 @@ static uint32_t type_of(const struct making *m)
 
 /* As the sandbox's kernel will make it; the group, and of directories the bit, come from a directory that has it. */
 static struct attr attr_to_be(
-	struct cache *c, struct inode *dir, const struct making *m, struct timespec now)
+	struct cache *c, struct inode *dir, const struct create_args *m, struct timespec now)
 {
 	bool owned = c->options.owners_from_caller;
 	uint32_t type = type_of(m);
@@ -52,7 +52,7 @@ static struct attr attr_to_be(
 	return attr;
 }
 
-static enum err show_made_locked(struct pending *p, struct queued *q, const struct making *m,
+static enum err show_made_locked(struct writeback *p, struct op *q, const struct create_args *m,
 	struct inode *dir, const char *name, struct inode **out, struct error *e)
 {
 	struct cache *c = p->cache;
@@ -61,9 +61,9 @@ static enum err show_made_locked(struct pending *p, struct queued *q, const stru
 		.until_ms = TREE_HELD,
 		.name_until_ms = TREE_HELD,
 		.begun = q->about.scope.begun };
-	struct inode *i = tree_foresee_made(c->tree, dir, name, &news);
+	struct inode *i = tree_apply_local_made(c->tree, dir, name, &news);
 	enum err kind =
-		i ? pending_touch_locked(p, q, i, e) : error_set(e, ERR_NO_MEMORY, "%s", name);
+		i ? writeback_touch_locked(p, q, i, e) : error_set(e, ERR_NO_MEMORY, "%s", name);
 
 	if (kind && i) {
 		tree_refused_made(c->tree, i);
@@ -73,26 +73,26 @@ static enum err show_made_locked(struct pending *p, struct queued *q, const stru
 		return kind;
 	q->made = q->about.target = q->moved[0] = i;
 	i->backlog->maker = q;
-	tree_owe_name(c->tree, i, 1);
+	tree_mark_unsynced(c->tree, i, 1);
 	if (news.link)
 		tree_link_is_ours(c->tree, i);
 	*out = i;
 	return ERR_OK;
 }
 
-static void take_back_locked(struct pending *p, struct queued *q)
+static void take_back_locked(struct writeback *p, struct op *q)
 {
-	queued_note_done(q, p->journal, NULL);
-	pending_remove_locked(p, q, OP_ELIDED, "taken back");
+	op_note_done(q, p->journal, NULL);
+	writeback_remove_locked(p, q, OP_ELIDED, "taken back");
 }
 
-static enum err make_in_place_locked(struct pending *p, const struct change *change,
-	struct inode *dir, const char *name, const struct making *m, struct inode **out,
+static enum err make_in_place_locked(struct writeback *p, const struct change *change,
+	struct inode *dir, const char *name, const struct create_args *m, struct inode **out,
 	struct error *e)
 {
 	const struct change_about about = { .scope.inodes = { dir }, .dir = dir };
-	struct queued *q;
-	enum err kind = pending_add_locked(p, change, &about, &q, e);
+	struct op *q;
+	enum err kind = writeback_add_locked(p, change, &about, &q, e);
 
 	if (kind)
 		return kind;
@@ -103,34 +103,34 @@ static enum err make_in_place_locked(struct pending *p, const struct change *cha
 }
 
 /* The sandbox sees it when it is whole. */
-static enum err make_staged_locked(struct pending *p, const struct change *change,
-	struct inode *dir, const char *name, const struct making *m, struct inode **out,
+static enum err make_staged_locked(struct writeback *p, const struct change *change,
+	struct inode *dir, const char *name, const struct create_args *m, struct inode **out,
 	struct error *e)
 {
 	static const struct change_about nothing;
-	AUTO_FREE char *staged = pending_new_name(p);
+	AUTO_FREE char *staged = writeback_new_name(p);
 	const struct change place = { .op = CHANGE_PLACE,
 		.flags = CHANGE_EXCL | CHANGE_BY_HANDLE,
 		.path = staged,
 		.path2 = change->path,
 		.parent2 = change->parent };
 	struct change create = *change;
-	struct queued *q;
+	struct op *q;
 
 	if (!staged)
 		return error_set(e, ERR_NO_MEMORY, "%s", name);
 	create.path = staged;
 	create.parent = (struct expect){ 0 };
-	enum err kind = pending_add_locked(p, &create, &nothing, &q, e);
+	enum err kind = writeback_add_locked(p, &create, &nothing, &q, e);
 
 	if (kind)
 		return kind;
-	q->is_lazy = true;
+	q->may_wait = true;
 	kind = show_made_locked(p, q, m, dir, name, out, e);
 	if (!kind) {
 		bool may_replace = !m->exclusive && m->empties;
 
-		kind = pending_stage_new_locked(p, *out, dir, &place, may_replace, e);
+		kind = writeback_stage_new_locked(p, *out, dir, &place, may_replace, e);
 		if (!kind)
 			return ERR_OK;
 		tree_refused_made(p->cache->tree, *out);
@@ -149,16 +149,16 @@ static bool gives_its_group(struct cache *c, struct inode *dir)
 	return attr.mode & S_ISGID;
 }
 
-static enum err make_locked(struct pending *p, struct inode *dir, const char *name,
-	const struct making *m, struct inode **out, struct error *e)
+static enum err make_locked(struct writeback *p, struct inode *dir, const char *name,
+	const struct create_args *m, struct inode **out, struct error *e)
 {
 	struct cache *c = p->cache;
-	struct change change = changes_making(c, m);
+	struct change change = remote_creation(c, m);
 	AUTO_TREE_PATH struct tree_path path = { 0 };
-	enum err kind = decide_check_name(name, e);
+	enum err kind = local_check_name(name, e);
 
 	if (!kind)
-		kind = decide_judge_dir(c, dir, name, e);
+		kind = local_dir_permission(c, dir, name, e);
 	if (!kind)
 		kind = tree_path(c->tree, dir, name, &path, e);
 	change.path = path.text;
@@ -180,35 +180,35 @@ static enum err make_locked(struct pending *p, struct inode *dir, const char *na
 }
 
 static void show_entry(
-	struct cache *c, const struct call *call, struct inode *dir, const struct making *m)
+	struct cache *c, const struct call *call, struct inode *dir, const struct create_args *m)
 {
-	const struct tree_foresight f = { .now = cache_time_of_change(c),
+	const struct tree_local_effect f = { .now = cache_time_of_change(c),
 		.links = m->op == CHANGE_MKDIR,
 		.asker = call ? call->asker : 0 };
 
-	tree_foresee(c->tree, dir, &f);
+	tree_apply_local(c->tree, dir, &f);
 }
 
-static bool is_device(const struct making *m)
+static bool is_device(const struct create_args *m)
 {
 	return m->op == CHANGE_MKNOD && (S_ISCHR(m->mode) || S_ISBLK(m->mode));
 }
 
-enum err decide_make(struct cache *c, const struct call *call, struct inode *dir, const char *name,
-	const struct making *m, struct cache_entry *out, bool *decided, struct error *e)
+enum err local_make(struct cache *c, const struct call *call, struct inode *dir, const char *name,
+	const struct create_args *m, struct cache_entry *out, bool *decided, struct error *e)
 {
-	struct pending *p = c->pending;
+	struct writeback *p = c->writeback;
 	struct inode *made = NULL;
 
-	*decided = decide_has_names(c) && !is_device(m);
+	*decided = local_has_names(c) && !is_device(m);
 	if (!*decided)
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
-	enum err kind = pending_room_locked(p, call, 0, e);
-	bool exists = decide_is_there(c, dir, name);
+	enum err kind = writeback_room_locked(p, call, 0, e);
+	bool exists = local_is_there(c, dir, name);
 
-	*decided = kind ||
-		(decide_may(c, dir) && !(exists && m->op == CHANGE_CREATE && !m->exclusive));
+	*decided =
+		kind || (local_may(c, dir) && !(exists && m->op == CHANGE_CREATE && !m->exclusive));
 	if (*decided && !kind && exists)
 		kind = error_set(e, ERR_EXISTS, "%s", name);
 	if (*decided && !kind)
@@ -226,19 +226,19 @@ enum err decide_make(struct cache *c, const struct call *call, struct inode *dir
 /* ---- Linking ---- */
 
 static enum err link_locked(
-	struct pending *p, struct inode *i, struct inode *dir, const char *name, struct error *e)
+	struct writeback *p, struct inode *i, struct inode *dir, const char *name, struct error *e)
 {
 	struct cache *c = p->cache;
 	const struct change_about about = { .scope.inodes = { i, dir }, .target = i, .dir = dir };
 	struct change change = { .op = CHANGE_LINK, .parent2 = tree_expect(c->tree, dir) };
 	AUTO_TREE_PATH struct tree_path path = { 0 };
 	AUTO_TREE_PATH struct tree_path path2 = { 0 };
-	struct queued *q;
-	enum err kind = decide_check_name(name, e);
+	struct op *q;
+	enum err kind = local_check_name(name, e);
 
-	pending_release_locked(p, i);
+	writeback_release_locked(p, i);
 	if (!kind)
-		kind = decide_judge_dir(c, dir, name, e);
+		kind = local_dir_permission(c, dir, name, e);
 	if (!kind)
 		kind = tree_path(c->tree, i, NULL, &path, e);
 	if (!kind)
@@ -246,38 +246,38 @@ static enum err link_locked(
 	change.path = path.text;
 	change.path2 = path2.text;
 	change.target = tree_expect(c->tree, i);
-	change.version = pending_version_of_file_locked(p, i);
+	change.version = writeback_version_of_file_locked(p, i);
 	if (!kind)
-		kind = pending_add_locked(p, &change, &about, &q, e);
+		kind = writeback_add_locked(p, &change, &about, &q, e);
 	if (kind)
 		return kind;
 	q->moved[0] = i;
-	tree_owe_name(c->tree, i, 1);
+	tree_mark_unsynced(c->tree, i, 1);
 	tree_named(c->tree, dir, name, i, TREE_HELD);
-	decide_show_links(c, i, 1);
-	decide_show_dir(c, dir, 0);
+	local_show_links(c, i, 1);
+	local_show_dir(c, dir, 0);
 	return ERR_OK;
 }
 
 /* Whether others may link to a file is a setting of the sandbox's kernel (protected_hardlinks). */
 static bool may_link(struct cache *c, struct inode *i, struct inode *dir)
 {
-	return decide_may(c, dir) && decide_is_known(c, i) && decide_is_owner(c, i);
+	return local_may(c, dir) && local_is_known(c, i) && local_is_owner(c, i);
 }
 
-enum err decide_link(struct cache *c, const struct call *call, struct inode *i, struct inode *dir,
+enum err local_link(struct cache *c, const struct call *call, struct inode *i, struct inode *dir,
 	const char *name, struct cache_entry *out, bool *decided, struct error *e)
 {
-	struct pending *p = c->pending;
+	struct writeback *p = c->writeback;
 
-	*decided = decide_has_names(c);
+	*decided = local_has_names(c);
 	if (!*decided)
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
-	enum err kind = pending_room_locked(p, call, 0, e);
+	enum err kind = writeback_room_locked(p, call, 0, e);
 
 	*decided = kind || may_link(c, i, dir);
-	if (*decided && !kind && decide_is_there(c, dir, name))
+	if (*decided && !kind && local_is_there(c, dir, name))
 		kind = error_set(e, ERR_EXISTS, "%s", name);
 	if (*decided && !kind)
 		kind = link_locked(p, i, dir, name, e);

@@ -11,7 +11,7 @@
 /* ---- Removing ---- */
 
 /* The last handle of a staged file is closed elsewhere; here it gets its staging name. */
-static enum err unlink_locked(struct pending *p, struct inode *dir, const char *name,
+static enum err unlink_locked(struct writeback *p, struct inode *dir, const char *name,
 	struct inode *target, struct change *change, struct error *e)
 {
 	struct cache *c = p->cache;
@@ -19,44 +19,44 @@ static enum err unlink_locked(struct pending *p, struct inode *dir, const char *
 		.scope.inodes = { dir, target }, .target = target, .dir = dir
 	};
 
-	pending_release_locked(p, target);
+	writeback_release_locked(p, target);
 	change->target = tree_expect(c->tree, target);
 	if (change->op == CHANGE_UNLINK)
-		change->version = pending_version_locked(p, target);
+		change->version = writeback_version_locked(p, target);
 	bool keep = change->op == CHANGE_UNLINK && tree_removal_begins(c->tree, target);
-	AUTO_FREE char *staged = keep ? changes_staged_name(c) : NULL;
-	bool is_cancelled = !keep && pending_cancel_locked(p, target);
-	struct queued *q;
-	enum err kind = decide_check_staged(keep, staged, name, e);
+	AUTO_FREE char *staged = keep ? remote_staged_name(c) : NULL;
+	bool is_cancelled = !keep && writeback_cancel_locked(p, target);
+	struct op *q;
+	enum err kind = local_check_staged(keep, staged, name, e);
 
 	change->path2 = staged;
 	if (!kind && !is_cancelled)
-		kind = pending_add_locked(p, change, &about, &q, e);
+		kind = writeback_add_locked(p, change, &about, &q, e);
 
 	if (!kind && keep) {
 		q->moved[0] = target;
-		tree_owe_name(c->tree, target, 1);
+		tree_mark_unsynced(c->tree, target, 1);
 		tree_staged(c->tree, target, take(staged));
 	}
 	if (!kind) {
 		tree_unnamed(c->tree, dir, name);
-		decide_show_links(c, target, -1);
-		decide_show_dir(c, dir, change->op == CHANGE_RMDIR ? -1 : 0);
+		local_show_links(c, target, -1);
+		local_show_dir(c, dir, change->op == CHANGE_RMDIR ? -1 : 0);
 	}
 	if (is_cancelled)
-		pending_drop_locked(p, target);
+		writeback_drop_locked(p, target);
 	if (change->op == CHANGE_UNLINK)
 		tree_removal_ends(c->tree, target);
 	return kind;
 }
 
-static enum err remove_locked(struct pending *p, struct inode *dir, const char *name,
+static enum err remove_locked(struct writeback *p, struct inode *dir, const char *name,
 	struct inode *target, enum change_op op, struct error *e)
 {
 	struct cache *c = p->cache;
 	struct change change = { .op = op, .parent = tree_expect(c->tree, dir) };
 	AUTO_TREE_PATH struct tree_path path = { 0 };
-	enum err kind = decide_judge_removal(c, dir, target, name, e);
+	enum err kind = local_removal_permission(c, dir, target, name, e);
 
 	if (!kind)
 		kind = tree_path(c->tree, dir, name, &path, e);
@@ -67,31 +67,31 @@ static enum err remove_locked(struct pending *p, struct inode *dir, const char *
 /* Of a directory all entries must be known, too. */
 static bool may_remove(struct cache *c, struct inode *dir, struct inode *target, enum change_op op)
 {
-	if (!decide_may(c, dir))
+	if (!local_may(c, dir))
 		return false;
 	if (!target)
 		return true;
 	if (op == CHANGE_RMDIR)
-		return decide_is_dir(c, target) && decide_may(c, target);
-	return !decide_is_dir(c, target) && decide_is_known(c, target);
+		return local_is_dir(c, target) && local_may(c, target);
+	return !local_is_dir(c, target) && local_is_known(c, target);
 }
 
-enum err decide_remove(struct cache *c, const struct call *call, struct inode *dir,
-	const char *name, enum change_op op, bool *decided, struct error *e)
+enum err local_remove(struct cache *c, const struct call *call, struct inode *dir, const char *name,
+	enum change_op op, bool *decided, struct error *e)
 {
-	struct pending *p = c->pending;
+	struct writeback *p = c->writeback;
 
-	*decided = decide_has_names(c);
+	*decided = local_has_names(c);
 	if (!*decided)
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
-	enum err kind = pending_room_locked(p, call, 0, e);
+	enum err kind = writeback_room_locked(p, call, 0, e);
 	struct inode *target = tree_peek(c->tree, dir, name);
 
 	*decided = kind || may_remove(c, dir, target, op);
 	if (*decided && !kind && !target)
 		kind = error_set(e, ERR_NOT_FOUND, "%s", name);
-	if (*decided && !kind && op == CHANGE_RMDIR && !decide_is_empty(c, target))
+	if (*decided && !kind && op == CHANGE_RMDIR && !local_is_empty(c, target))
 		kind = error_set(e, ERR_NOT_EMPTY, "%s", name);
 	if (*decided && !kind)
 		kind = remove_locked(p, dir, name, target, op, e);
@@ -102,18 +102,18 @@ enum err decide_remove(struct cache *c, const struct call *call, struct inode *d
 
 /* ---- At the close ---- */
 
-enum err decide_drop_staged(struct cache *c, struct inode *i, char *staged)
+enum err local_drop_staged(struct cache *c, struct inode *i, char *staged)
 {
 	const struct change_about about = { .scope.inodes = { i } };
 	const struct change change = { .op = CHANGE_UNLINK, .path = staged };
-	struct pending *p = c->pending;
+	struct writeback *p = c->writeback;
 	struct error e = { 0 };
-	struct queued *q;
+	struct op *q;
 
 	pthread_mutex_lock(&p->lock);
-	if (pending_cancel_locked(p, i))
-		pending_drop_locked(p, i);
-	else if (pending_add_locked(p, &change, &about, &q, &e))
+	if (writeback_cancel_locked(p, i))
+		writeback_drop_locked(p, i);
+	else if (writeback_add_locked(p, &change, &about, &q, &e))
 		cache_note_error(c, staged, &e);
 	pthread_mutex_unlock(&p->lock);
 	free(staged);

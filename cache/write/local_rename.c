@@ -21,45 +21,45 @@ struct moving {
 static void show_renamed(struct cache *c, const struct moving *m)
 {
 	bool exchanges = m->flags & CHANGE_EXCHANGE;
-	bool moves_dir = m->dir != m->dir2 && decide_is_dir(c, m->moved);
-	bool replaces_dir = m->replaced && !exchanges && decide_is_dir(c, m->replaced);
+	bool moves_dir = m->dir != m->dir2 && local_is_dir(c, m->moved);
+	bool replaces_dir = m->replaced && !exchanges && local_is_dir(c, m->replaced);
 
 	if (exchanges) {
 		tree_exchanged(c->tree, m->dir, m->name, m->dir2, m->name2);
-		decide_show_links(c, m->replaced, 0);
+		local_show_links(c, m->replaced, 0);
 	} else {
 		tree_renamed(c->tree, &(struct tree_name){ m->dir, m->name },
 			&(struct tree_name){ m->dir2, m->name2 }, m->moved, TREE_HELD);
 	}
-	decide_show_links(c, m->moved, 0);
+	local_show_links(c, m->moved, 0);
 	if (m->replaced && !exchanges)
-		decide_show_links(c, m->replaced, -1);
-	bool moves_back = exchanges && m->dir != m->dir2 && decide_is_dir(c, m->replaced);
+		local_show_links(c, m->replaced, -1);
+	bool moves_back = exchanges && m->dir != m->dir2 && local_is_dir(c, m->replaced);
 
-	decide_show_dir(c, m->dir, moves_back - (moves_dir || (replaces_dir && m->dir == m->dir2)));
+	local_show_dir(c, m->dir, moves_back - (moves_dir || (replaces_dir && m->dir == m->dir2)));
 	if (m->dir2 != m->dir)
-		decide_show_dir(c, m->dir2, moves_dir - (moves_back || replaces_dir));
+		local_show_dir(c, m->dir2, moves_dir - (moves_back || replaces_dir));
 }
 
 /* What is known by its path does not find it again. */
 static bool moves_dir(struct cache *c, const struct moving *m)
 {
-	return decide_is_dir(c, m->moved) ||
-		(m->flags & CHANGE_EXCHANGE && decide_is_dir(c, m->replaced));
+	return local_is_dir(c, m->moved) ||
+		(m->flags & CHANGE_EXCHANGE && local_is_dir(c, m->replaced));
 }
 
 /* What is held back has its place where it was when it was made. */
-static void release_moved(struct pending *p, const struct moving *m)
+static void release_moved(struct writeback *p, const struct moving *m)
 {
 	if (moves_dir(p->cache, m))
-		pending_release_all_locked(p);
-	pending_release_locked(p, m->moved);
+		writeback_release_all_locked(p);
+	writeback_release_locked(p, m->moved);
 	if (m->replaced)
-		pending_release_locked(p, m->replaced);
+		writeback_release_locked(p, m->replaced);
 }
 
 static enum err queue_rename_locked(
-	struct pending *p, const struct moving *m, struct change *change, struct error *e)
+	struct writeback *p, const struct moving *m, struct change *change, struct error *e)
 {
 	struct cache *c = p->cache;
 	const struct change_about about = { .scope.inodes = { m->dir, m->dir2, m->moved,
@@ -67,8 +67,8 @@ static enum err queue_rename_locked(
 		.target = m->moved,
 		.dir = m->dir,
 		.dir2 = m->dir2 };
-	struct queued *q;
-	enum err kind = pending_add_locked(p, change, &about, &q, e);
+	struct op *q;
+	enum err kind = writeback_add_locked(p, change, &about, &q, e);
 
 	if (kind)
 		return kind;
@@ -77,12 +77,12 @@ static enum err queue_rename_locked(
 	q->may_replace = change->flags & CHANGE_NOREPLACE && !(m->flags & CHANGE_NOREPLACE);
 	for (int n = 0; n < 2; n++)
 		if (q->moved[n])
-			tree_owe_name(c->tree, q->moved[n], 1);
-	q->is_wall = moves_dir(c, m);
+			tree_mark_unsynced(c->tree, q->moved[n], 1);
+	q->is_barrier = moves_dir(c, m);
 	return ERR_OK;
 }
 
-static enum err rename_locked(struct pending *p, const struct moving *m, struct error *e)
+static enum err rename_locked(struct writeback *p, const struct moving *m, struct error *e)
 {
 	struct cache *c = p->cache;
 	struct change change = { .op = CHANGE_RENAME,
@@ -102,21 +102,21 @@ static enum err rename_locked(struct pending *p, const struct moving *m, struct 
 	release_moved(p, m);
 	change.target = tree_expect(c->tree, m->moved);
 	bool keep = replaces && tree_removal_begins(c->tree, m->replaced);
-	AUTO_FREE char *staged = keep ? changes_staged_name(c) : NULL;
+	AUTO_FREE char *staged = keep ? remote_staged_name(c) : NULL;
 
 	change.path = path.text;
 	change.path2 = path2.text;
 	if (m->replaced)
 		change.target2 = tree_expect(c->tree, m->replaced);
-	change.version = pending_version_of_file_locked(p, m->moved);
+	change.version = writeback_version_of_file_locked(p, m->moved);
 	if (exchanges)
-		change.version2 = pending_version_of_file_locked(p, m->replaced);
+		change.version2 = writeback_version_of_file_locked(p, m->replaced);
 	else if (replaces)
-		change.version2 = pending_version_locked(p, m->replaced);
+		change.version2 = writeback_version_locked(p, m->replaced);
 	if (!m->replaced)
 		change.flags |= CHANGE_NOREPLACE;
 	change.keep = staged;
-	kind = decide_check_staged(keep, staged, m->name2, e);
+	kind = local_check_staged(keep, staged, m->name2, e);
 	if (!kind)
 		kind = queue_rename_locked(p, m, &change, e);
 	if (!kind && keep)
@@ -129,38 +129,38 @@ static enum err rename_locked(struct pending *p, const struct moving *m, struct 
 }
 
 /* A directory that gets another parent is written to: it has an entry for that. */
-static enum err judge_new_parents(struct cache *c, const struct moving *m, struct error *e)
+static enum err permission_of_new_parents(struct cache *c, const struct moving *m, struct error *e)
 {
 	bool exchanges = m->flags & CHANGE_EXCHANGE;
 	enum err kind = ERR_OK;
 
 	if (m->dir == m->dir2)
 		return ERR_OK;
-	if (decide_is_dir(c, m->moved))
-		kind = decide_judge(c, m->moved, JUDGE_WRITE, m->name, e);
-	if (!kind && exchanges && decide_is_dir(c, m->replaced))
-		kind = decide_judge(c, m->replaced, JUDGE_WRITE, m->name2, e);
+	if (local_is_dir(c, m->moved))
+		kind = local_permission(c, m->moved, JUDGE_WRITE, m->name, e);
+	if (!kind && exchanges && local_is_dir(c, m->replaced))
+		kind = local_permission(c, m->replaced, JUDGE_WRITE, m->name2, e);
 	return kind;
 }
 
-static enum err judge_rename(struct cache *c, const struct moving *m, struct error *e)
+static enum err permission_to_rename(struct cache *c, const struct moving *m, struct error *e)
 {
-	enum err kind = decide_check_name(m->name2, e);
+	enum err kind = local_check_name(m->name2, e);
 
 	if (!kind)
-		kind = decide_judge_removal(c, m->dir, m->moved, m->name, e);
+		kind = local_removal_permission(c, m->dir, m->moved, m->name, e);
 	if (!kind && m->replaced)
-		kind = decide_judge_removal(c, m->dir2, m->replaced, m->name2, e);
+		kind = local_removal_permission(c, m->dir2, m->replaced, m->name2, e);
 	else if (!kind)
-		kind = decide_judge_dir(c, m->dir2, m->name2, e);
+		kind = local_dir_permission(c, m->dir2, m->name2, e);
 	if (kind)
 		return kind;
 	if (m->flags & CHANGE_NOREPLACE && m->replaced)
 		return error_set(e, ERR_EXISTS, "%s", m->name2);
-	if (m->replaced && !(m->flags & CHANGE_EXCHANGE) && decide_is_dir(c, m->replaced) &&
-		!decide_is_empty(c, m->replaced))
+	if (m->replaced && !(m->flags & CHANGE_EXCHANGE) && local_is_dir(c, m->replaced) &&
+		!local_is_empty(c, m->replaced))
 		return error_set(e, ERR_NOT_EMPTY, "%s", m->name2);
-	return judge_new_parents(c, m, e);
+	return permission_of_new_parents(c, m, e);
 }
 
 /*
@@ -176,15 +176,15 @@ static bool are_movable(struct cache *c, const struct moving *m)
 /* The kernel has checked already what goes with what. */
 static bool may_rename(struct cache *c, const struct moving *m)
 {
-	if (!decide_may(c, m->dir) || !decide_may(c, m->dir2) || !m->moved ||
-		!decide_is_known(c, m->moved))
+	if (!local_may(c, m->dir) || !local_may(c, m->dir2) || !m->moved ||
+		!local_is_known(c, m->moved))
 		return false;
 	if (!m->replaced)
 		return !(m->flags & CHANGE_EXCHANGE) && are_movable(c, m);
-	if (!are_movable(c, m) || m->moved == m->replaced || !decide_is_known(c, m->replaced))
+	if (!are_movable(c, m) || m->moved == m->replaced || !local_is_known(c, m->replaced))
 		return false;
-	return !decide_is_dir(c, m->replaced) || m->flags & CHANGE_EXCHANGE ||
-		decide_may(c, m->replaced);
+	return !local_is_dir(c, m->replaced) || m->flags & CHANGE_EXCHANGE ||
+		local_may(c, m->replaced);
 }
 
 /* Whether the names stand for what they stood for before it was our turn. */
@@ -199,17 +199,17 @@ static bool is_as_it_was(struct cache *c, const struct moving *m)
 	return is;
 }
 
-static enum err decide_moving(struct cache *c, const struct call *call, const struct moving *m,
+static enum err local_moving(struct cache *c, const struct call *call, const struct moving *m,
 	bool *decided, struct error *e)
 {
-	struct pending *p = c->pending;
+	struct writeback *p = c->writeback;
 
 	pthread_mutex_lock(&p->lock);
-	enum err kind = pending_room_locked(p, call, 0, e);
+	enum err kind = writeback_room_locked(p, call, 0, e);
 
 	*decided = kind || (is_as_it_was(c, m) && may_rename(c, m));
 	if (*decided && !kind)
-		kind = judge_rename(c, m, e);
+		kind = permission_to_rename(c, m, e);
 	if (*decided && !kind)
 		kind = rename_locked(p, m, e);
 	pthread_mutex_unlock(&p->lock);
@@ -217,11 +217,10 @@ static enum err decide_moving(struct cache *c, const struct call *call, const st
 }
 
 /* The move begins before the lock is taken: it waits for those who ask by paths, and they may need the lock. */
-enum err decide_rename(struct cache *c, const struct call *call, struct inode *dir,
-	const char *name, struct inode *dir2, const char *name2, uint32_t flags, bool *decided,
-	struct error *e)
+enum err local_rename(struct cache *c, const struct call *call, struct inode *dir, const char *name,
+	struct inode *dir2, const char *name2, uint32_t flags, bool *decided, struct error *e)
 {
-	*decided = decide_has_names(c);
+	*decided = local_has_names(c);
 	if (!*decided)
 		return ERR_OK;
 	const struct moving m = { .dir = dir,
@@ -234,7 +233,7 @@ enum err decide_rename(struct cache *c, const struct call *call, struct inode *d
 	struct inode *exchanged = flags & CHANGE_EXCHANGE ? m.replaced : NULL;
 
 	tree_move_begins(c->tree, m.moved, exchanged);
-	enum err kind = decide_moving(c, call, &m, decided, e);
+	enum err kind = local_moving(c, call, &m, decided, e);
 
 	tree_move_ends(c->tree, m.moved, exchanged);
 	tree_unpin(c->tree, m.moved);

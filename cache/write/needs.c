@@ -25,7 +25,7 @@ struct concerned {
 
 static bool takes_place(const struct change *c)
 {
-	return (c->op == CHANGE_RENAME || c->op == CHANGE_PLACE) && !queued_goes_by_name(c) &&
+	return (c->op == CHANGE_RENAME || c->op == CHANGE_PLACE) && !op_goes_by_name(c) &&
 		!c->version2.ctime.tv_sec;
 }
 
@@ -34,13 +34,13 @@ static bool removes(const struct change *c)
 	return c->op == CHANGE_UNLINK && !c->version.ctime.tv_sec;
 }
 
-static bool goes_on(const struct queued *q, const struct change *c)
+static bool goes_on(const struct op *q, const struct change *c)
 {
-	return queued_changes_contents(q) && c->op != CHANGE_COPY && c->op != CHANGE_PLACE &&
+	return op_changes_contents(q) && c->op != CHANGE_COPY && c->op != CHANGE_PLACE &&
 		!q->is_beside && !c->version.ctime.tv_sec;
 }
 
-static struct concerned concerned_by(const struct queued *q, const struct change *c)
+static struct concerned concerned_by(const struct op *q, const struct change *c)
 {
 	bool is_over = c->op == CHANGE_PLACE && !q->moved[0];
 	bool is_at_path = removes(c) || goes_on(q, c);
@@ -49,40 +49,39 @@ static struct concerned concerned_by(const struct queued *q, const struct change
 		return (struct concerned){ 0 };
 	if (q->is_recovered)
 		return (struct concerned){ .path = is_at_path ? c->path : c->path2,
-			.file = is_at_path || c->op == CHANGE_PLACE ? queued_file(q) : &q->over };
+			.file = is_at_path || c->op == CHANGE_PLACE ? op_file(q) : &q->over };
 	return (struct concerned){ .inode = is_at_path || is_over ? q->about.target : q->moved[1] };
 }
 
 /* ---- What is done to it ---- */
 
-static bool is_of_inode(const struct queued *q, const struct inode *i)
+static bool is_of_inode(const struct op *q, const struct inode *i)
 {
-	bool tells =
-		q->made || q->moved[0] || queued_changes_contents(q) || queued_carries_version(q);
+	bool tells = q->made || q->moved[0] || op_changes_contents(q) || op_carries_version(q);
 
-	return !q->is_beside && ((q->about.target == i && tells) || queued_exchanged(q) == i);
+	return !q->is_beside && ((q->about.target == i && tells) || op_exchanged(q) == i);
 }
 
 /*
  * Whether a change is done only where the file is what the change was decided on. A file gets a
  * name, or another one, whoever was at the file.
  */
-static bool is_held(const struct queued *q)
+static bool is_held(const struct op *q)
 {
-	return q->change.op == CHANGE_UNLINK || queued_changes_contents(q) ||
-		queued_carries_version(q) || queued_exchanges(q);
+	return q->change.op == CHANGE_UNLINK || op_changes_contents(q) || op_carries_version(q) ||
+		op_exchanges(q);
 }
 
-static bool is_held_of_inode(const struct queued *q, const struct inode *i)
+static bool is_held_of_inode(const struct op *q, const struct inode *i)
 {
 	return !q->is_beside && ((q->about.target == i && is_held(q)) || q->moved[1] == i);
 }
 
-static bool is_held_of_file(const struct queued *q, const struct expect *file)
+static bool is_held_of_file(const struct op *q, const struct expect *file)
 {
-	bool is_over = q->change.op == CHANGE_RENAME && queued_is_over(q, file);
+	bool is_over = q->change.op == CHANGE_RENAME && op_is_over(q, file);
 
-	return q->is_recovered && (is_over || (queued_is_of(q, file) && is_held(q)));
+	return q->is_recovered && (is_over || (op_is_of(q, file) && is_held(q)));
 }
 
 static size_t last_of_inode(const struct batch *b, size_t count, const struct inode *i)
@@ -106,12 +105,12 @@ static size_t last_at_path(const struct batch *b, size_t count, const char *path
 
 	*is_moved = false;
 	while (at && (count = skip_others(steps, at, count)) > 0) {
-		const struct queued *q = b->queued[count - 1];
+		const struct op *q = b->queued[count - 1];
 
-		if (q->is_recovered && queued_tells_file_at(q, at))
+		if (q->is_recovered && op_tells_file_at(q, at))
 			break;
-		*is_moved |= queued_moves_above(q, at);
-		at = queued_carry_back(q, at);
+		*is_moved |= op_moves_above(q, at);
+		at = op_carry_back(q, at);
 		count--;
 	}
 	bool is_found = at;
@@ -121,9 +120,9 @@ static size_t last_at_path(const struct batch *b, size_t count, const char *path
 }
 
 /* It says nothing of what others did to either file. */
-static bool is_blind_exchange(const struct queued *q, const struct change *c)
+static bool is_blind_exchange(const struct op *q, const struct change *c)
 {
-	return queued_exchanges(q) && !c->version.ctime.tv_sec && !c->version2.ctime.tv_sec;
+	return op_exchanges(q) && !c->version.ctime.tv_sec && !c->version2.ctime.tv_sec;
 }
 
 /* The last one that is held against a version of the file, by whatever name. */
@@ -132,7 +131,7 @@ static size_t last_held(const struct batch *b, size_t count, const struct concer
 	bool is_known = x->inode || (x->file && x->file->ino);
 
 	for (count = is_known ? count : 0; count; count--) {
-		const struct queued *q = b->queued[count - 1];
+		const struct op *q = b->queued[count - 1];
 
 		if (is_blind_exchange(q, &b->changes[count - 1]))
 			continue;
@@ -185,7 +184,7 @@ void batch_needs_file(struct batch *b, size_t step, const struct steps *steps)
 }
 
 /* Of an earlier mount: the name of the file that its base is of; NULL: none. */
-static const char *based_at(const struct queued *q)
+static const char *based_at(const struct op *q)
 {
 	const struct change *c = &q->change;
 	bool takes = c->op == CHANGE_RENAME || c->op == CHANGE_PLACE;
@@ -193,7 +192,7 @@ static const char *based_at(const struct queued *q)
 	return !q->is_recovered ? NULL : takes ? c->path2 : c->path;
 }
 
-bool batch_tells_file_of(const struct batch *b, const struct queued *q, const struct steps *steps)
+bool batch_tells_file_of(const struct batch *b, const struct op *q, const struct steps *steps)
 {
 	const char *path = based_at(q);
 	bool is_moved;
@@ -201,11 +200,11 @@ bool batch_tells_file_of(const struct batch *b, const struct queued *q, const st
 	return path && last_at_path(b, b->count, path, steps, &is_moved);
 }
 
-bool batch_moves_file_of(const struct batch *b, const struct queued *q, const struct steps *steps)
+bool batch_moves_file_of(const struct batch *b, const struct op *q, const struct steps *steps)
 {
 	const char *path = b->renames ? based_at(q) : NULL;
 	bool is_moved;
 
-	return path && (queued_goes_on_at(q, path) || queued_sets_attributes(q)) &&
+	return path && (op_goes_on_at(q, path) || op_sets_attributes(q)) &&
 		last_at_path(b, b->count, path, steps, &is_moved) && is_moved;
 }

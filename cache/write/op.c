@@ -15,7 +15,7 @@ static void copy_text(const char **text)
 		*text = strdup(*text);
 }
 
-bool queued_in_pieces(const struct change *c)
+bool op_in_pieces(const struct change *c)
 {
 	return c->op == CHANGE_WRITE || c->op == CHANGE_APPEND || c->flags & CHANGE_MAKES;
 }
@@ -36,14 +36,14 @@ static bool own_texts(struct change *c)
 		!c->name == !given.name && (!given.data_len || c->data);
 }
 
-struct queued *queued_new(const struct change *change)
+struct op *op_new(const struct change *change)
 {
-	struct queued *q = calloc(1, sizeof *q);
+	struct op *q = calloc(1, sizeof *q);
 
 	if (!q)
 		return NULL;
 	q->change = *change;
-	if (queued_in_pieces(change))
+	if (op_in_pieces(change))
 		q->change.data_len = 0;
 	/* The version says whether the sandbox still has that. */
 	if (change->op == CHANGE_RENAME) {
@@ -52,11 +52,11 @@ struct queued *queued_new(const struct change *change)
 	}
 	if (own_texts(&q->change))
 		return q;
-	queued_free(q);
+	op_free(q);
 	return NULL;
 }
 
-void queued_free(struct queued *q)
+void op_free(struct op *q)
 {
 	if (!q)
 		return;
@@ -69,7 +69,7 @@ void queued_free(struct queued *q)
 	free(q);
 }
 
-bool queued_touches(const struct queued *q, const struct inode *i)
+bool op_touches(const struct op *q, const struct inode *i)
 {
 	for (int n = 0; n < TREE_SCOPE_MAX; n++)
 		if (q->about.scope.inodes[n] == i)
@@ -78,7 +78,7 @@ bool queued_touches(const struct queued *q, const struct inode *i)
 }
 
 /* Whether the inode is a directory to it in which it changes names, and nothing else. */
-static bool is_just_parent(const struct queued *q, const struct inode *i)
+static bool is_just_parent(const struct op *q, const struct inode *i)
 {
 	const struct change_about *about = &q->about;
 	bool is_parent = i == about->dir || i == about->dir2;
@@ -87,74 +87,73 @@ static bool is_just_parent(const struct queued *q, const struct inode *i)
 		i != q->moved[1];
 }
 
-static bool is_name_of(const struct queued *q, const char *path)
+static bool is_name_of(const struct op *q, const char *path)
 {
 	const struct change *c = &q->change;
 
 	return path && (!strcmp(c->path, path) || (c->path2 && !strcmp(c->path2, path)));
 }
 
-static bool share_a_name(const struct queued *a, const struct queued *b)
+static bool share_a_name(const struct op *a, const struct op *b)
 {
 	return is_name_of(a, b->change.path) || is_name_of(a, b->change.path2);
 }
 
-bool queued_keeps_time(const struct queued *q)
+bool op_keeps_time(const struct op *q)
 {
 	return q->is_unasked && q->change.op == CHANGE_SETATTR && q->change.set == SET_MTIME;
 }
 
-bool queued_is_bound_to(const struct queued *q, const struct queued *before)
+bool op_is_bound_to(const struct op *q, const struct op *before)
 {
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
 		const struct inode *i = before->about.scope.inodes[n];
 
-		if (!i || !queued_touches(q, i))
+		if (!i || !op_touches(q, i))
 			continue;
 		if (!is_just_parent(q, i))
 			return true;
-		if (is_just_parent(before, i) ? share_a_name(before, q)
-					      : !queued_keeps_time(before))
+		if (is_just_parent(before, i) ? share_a_name(before, q) : !op_keeps_time(before))
 			return true;
 	}
 	return false;
 }
 
-bool queued_has_contents(const struct queued *q)
+bool op_has_contents(const struct op *q)
 {
-	return queued_in_pieces(&q->change);
+	return op_in_pieces(&q->change);
 }
 
-bool queued_makes_file(const struct queued *q)
+bool op_makes_file(const struct op *q)
 {
 	return q->change.op == CHANGE_CREATE || q->change.flags & CHANGE_MAKES;
 }
 
-bool queued_changes_contents(const struct queued *q)
+bool op_changes_contents(const struct op *q)
 {
-	return queued_in_pieces(&q->change) || q->change.op == CHANGE_PLACE ||
+	return op_in_pieces(&q->change) || q->change.op == CHANGE_PLACE ||
 		q->change.op == CHANGE_COPY ||
 		(q->change.op == CHANGE_SETATTR && q->change.set & SET_SIZE);
 }
 
-bool queued_sets_attributes(const struct queued *q)
+bool op_sets_attributes(const struct op *q)
 {
 	return q->change.op == CHANGE_SETATTR && !(q->change.set & SET_SIZE);
 }
 
-bool queued_carries_version(const struct queued *q)
+bool op_carries_version(const struct op *q)
 {
-	return queued_sets_attributes(q) && q->change.version.ctime.tv_sec;
+	return op_sets_attributes(q) && q->change.version.ctime.tv_sec;
 }
 
-bool queued_moves_file(const struct queued *q)
+bool op_moves_file(const struct op *q)
 {
 	const struct change *c = &q->change;
 
 	return c->op == CHANGE_LINK || (c->op == CHANGE_RENAME && !(c->flags & CHANGE_EXCHANGE));
 }
 
-bool queued_goes_by_name(const struct change *c)
+bool op_goes_by_name(const struct change *c)
 {
 	uint32_t flags = CHANGE_EXCL | CHANGE_NOREPLACE;
 
@@ -163,57 +162,57 @@ bool queued_goes_by_name(const struct change *c)
 	return c->flags & flags;
 }
 
-bool queued_replaces_made(const struct queued *q)
+bool op_replaces_made(const struct op *q)
 {
 	return q->change.op == CHANGE_PLACE && q->change.flags & CHANGE_EXCHANGE && q->about.target;
 }
 
-bool queued_goes_on_at(const struct queued *q, const char *path)
+bool op_goes_on_at(const struct op *q, const char *path)
 {
 	const struct change *c = &q->change;
 
 	if (c->op == CHANGE_RENAME || c->op == CHANGE_PLACE)
-		return !strcmp(c->path2, path) && !queued_goes_by_name(c);
+		return !strcmp(c->path2, path) && !op_goes_by_name(c);
 	return !strcmp(c->path, path) && c->op != CHANGE_COPY &&
-		(c->op == CHANGE_UNLINK || queued_changes_contents(q));
+		(c->op == CHANGE_UNLINK || op_changes_contents(q));
 }
 
-const struct expect *queued_file(const struct queued *q)
+const struct expect *op_file(const struct op *q)
 {
 	static const struct expect none;
 
-	if (q->change.op == CHANGE_COPY || queued_replaces_made(q))
+	if (q->change.op == CHANGE_COPY || op_replaces_made(q))
 		return &none;
 	return q->change.op == CHANGE_PLACE ? &q->change.target2 : &q->change.target;
 }
 
-bool queued_is_same_file(const struct expect *a, const struct expect *b)
+bool op_is_same_file(const struct expect *a, const struct expect *b)
 {
 	bool is_born_apart = a->btime_ns && b->btime_ns && a->btime_ns != b->btime_ns;
 
 	return a->ino && a->ino == b->ino && a->dev == b->dev && !is_born_apart;
 }
 
-bool queued_is_of(const struct queued *q, const struct expect *file)
+bool op_is_of(const struct op *q, const struct expect *file)
 {
-	return queued_is_same_file(queued_file(q), file);
+	return op_is_same_file(op_file(q), file);
 }
 
-bool queued_is_over(const struct queued *q, const struct expect *file)
+bool op_is_over(const struct op *q, const struct expect *file)
 {
-	return queued_is_same_file(&q->over, file);
+	return op_is_same_file(&q->over, file);
 }
 
-bool queued_goes_on_with(const struct queued *q, const struct expect *file)
+bool op_goes_on_with(const struct op *q, const struct expect *file)
 {
 	const struct change *c = &q->change;
 
 	if (c->op == CHANGE_RENAME)
-		return queued_is_over(q, file) && !queued_goes_by_name(c);
-	return queued_is_of(q, file) && (c->op == CHANGE_UNLINK || queued_changes_contents(q));
+		return op_is_over(q, file) && !op_goes_by_name(c);
+	return op_is_of(q, file) && (c->op == CHANGE_UNLINK || op_changes_contents(q));
 }
 
-bool queued_removes(const struct queued *q)
+bool op_removes(const struct op *q)
 {
 	return q->change.op == CHANGE_UNLINK || q->change.op == CHANGE_RMDIR;
 }
@@ -223,12 +222,12 @@ static bool exchanges(const struct change *c)
 	return c->op == CHANGE_RENAME && c->flags & CHANGE_EXCHANGE;
 }
 
-bool queued_exchanges(const struct queued *q)
+bool op_exchanges(const struct op *q)
 {
 	return exchanges(&q->change);
 }
 
-struct inode *queued_exchanged(const struct queued *q)
+struct inode *op_exchanged(const struct op *q)
 {
 	return exchanges(&q->change) ? q->moved[1] : NULL;
 }
@@ -248,7 +247,7 @@ static bool is_below(const char *path, const char *top)
 }
 
 /* Attributes, too, which may have to leave again, are set in their order. */
-static bool is_of_the_file_at(const struct queued *q, const char *path)
+static bool is_of_the_file_at(const struct op *q, const char *path)
 {
 	const struct change *c = &q->change;
 	bool is_there = !strcmp(c->path, path) || (c->path2 && !strcmp(c->path2, path));
@@ -261,39 +260,39 @@ static bool leaves_second(const struct change *c)
 	return takes_along(c) || c->op == CHANGE_LINK || c->op == CHANGE_COPY;
 }
 
-const char *queued_makes(const struct queued *q)
+const char *op_makes(const struct op *q)
 {
 	return leaves_second(&q->change) ? q->change.path2 : q->change.path;
 }
 
-size_t queued_leads_from(const struct queued *before, const char *paths[2])
+size_t op_leads_from(const struct op *before, const char *paths[2])
 {
 	const struct change *c = &before->change;
 
-	paths[0] = queued_makes(before);
+	paths[0] = op_makes(before);
 	paths[1] = c->path;
 	if (exchanges(c))
 		return 2;
-	return leaves_second(c) || c->op <= CHANGE_SYMLINK || queued_changes_contents(before) ||
-		queued_carries_version(before);
+	return leaves_second(c) || c->op <= CHANGE_SYMLINK || op_changes_contents(before) ||
+		op_carries_version(before);
 }
 
-bool queued_leads_to_from(const struct queued *before, const struct queued *q, const char *made)
+bool op_leads_to_from(const struct op *before, const struct op *q, const char *made)
 {
 	const char *paths[2];
 
-	if (queued_carries_version(before))
+	if (op_carries_version(before))
 		return is_of_the_file_at(q, made);
-	if (!queued_leads_from(before, paths))
+	if (!op_leads_from(before, paths))
 		return false;
 	return is_below(q->change.path, made) || is_below(q->change.path2, made);
 }
 
-const char *queued_leaves(const struct queued *q)
+const char *op_leaves(const struct op *q)
 {
 	if (q->change.path2)
 		return q->change.path2;
-	return queued_removes(q) ? NULL : q->change.path;
+	return op_removes(q) ? NULL : q->change.path;
 }
 
 /* What is at or below `from` is there `to`, if anywhere. */
@@ -307,18 +306,18 @@ static char *move_path(char *path, const char *from, const char *to)
 	return moved;
 }
 
-char *queued_carry(const struct queued *q, char *path)
+char *op_carry(const struct op *q, char *path)
 {
 	const struct change *c = &q->change;
 
-	if ((takes_along(c) || queued_removes(q)) && is_below(path, c->path))
+	if ((takes_along(c) || op_removes(q)) && is_below(path, c->path))
 		return move_path(path, c->path, c->path2);
 	if (c->op == CHANGE_RENAME && is_below(path, c->path2))
 		return move_path(path, c->path2, c->flags & CHANGE_EXCHANGE ? c->path : c->keep);
 	return path;
 }
 
-char *queued_carry_back(const struct queued *q, char *path)
+char *op_carry_back(const struct op *q, char *path)
 {
 	const struct change *c = &q->change;
 	bool is_new = c->op <= CHANGE_SYMLINK && !strcmp(path, c->path);
@@ -328,13 +327,13 @@ char *queued_carry_back(const struct queued *q, char *path)
 		return move_path(path, c->path2, c->path);
 	if (exchanges(c) && is_below(path, c->path))
 		return move_path(path, c->path, c->path2);
-	if (!is_new && !(takes_along(c) || queued_removes(q)))
+	if (!is_new && !(takes_along(c) || op_removes(q)))
 		return path;
 	/* What had that name before has another one, or none. */
 	return is_new || is_below(path, c->path) ? move_path(path, path, NULL) : path;
 }
 
-size_t queued_moves_tops(const struct queued *q, const char *paths[2])
+size_t op_moves_tops(const struct op *q, const char *paths[2])
 {
 	const struct change *c = &q->change;
 	bool only_adds = c->op == CHANGE_LINK;
@@ -343,7 +342,7 @@ size_t queued_moves_tops(const struct queued *q, const char *paths[2])
 	paths[1] = c->path2;
 	if (takes_along(c))
 		return 2;
-	return only_adds || queued_removes(q);
+	return only_adds || op_removes(q);
 }
 
 static bool is_inside(const char *path, const char *top)
@@ -351,40 +350,40 @@ static bool is_inside(const char *path, const char *top)
 	return is_below(path, top) && path[strlen(top)];
 }
 
-bool queued_moves_above(const struct queued *q, const char *path)
+bool op_moves_above(const struct op *q, const char *path)
 {
 	const struct change *c = &q->change;
 
 	return c->op == CHANGE_RENAME && (is_inside(path, c->path) || is_inside(path, c->path2));
 }
 
-bool queued_tells_file_at(const struct queued *q, const char *path)
+bool op_tells_file_at(const struct op *q, const char *path)
 {
 	const struct change *c = &q->change;
-	const char *left = queued_leaves(q);
+	const char *left = op_leaves(q);
 
 	if (exchanges(c) && !strcmp(c->path, path))
 		return true;
 	if (!left || strcmp(left, path) != 0)
 		return false;
-	return c->op <= CHANGE_LINK || c->op == CHANGE_RENAME || queued_changes_contents(q) ||
-		queued_carries_version(q);
+	return c->op <= CHANGE_LINK || c->op == CHANGE_RENAME || op_changes_contents(q) ||
+		op_carries_version(q);
 }
 
-bool queued_may_extend(const struct queued *q, enum change_op op, uint64_t offset, size_t len)
+bool op_may_extend(const struct op *q, enum change_op op, uint64_t offset, size_t len)
 {
 	const struct change *c = &q->change;
 
-	if (q->state == OP_SENT || q->is_recovered || c->op != op || !queued_in_pieces(c))
+	if (q->state == OP_SENT || q->is_recovered || c->op != op || !op_in_pieces(c))
 		return false;
 	if (op == CHANGE_APPEND)
-		return c->data_len + len <= QUEUED_CONTENTS_MAX;
+		return c->data_len + len <= OP_CONTENTS_MAX;
 	return offset >= c->offset && offset - c->offset <= c->data_len &&
-		offset - c->offset + len <= QUEUED_CONTENTS_MAX;
+		offset - c->offset + len <= OP_CONTENTS_MAX;
 }
 
-bool queued_add_piece(
-	struct queued *q, const struct journal_extent *where, uint64_t number, uint64_t offset)
+bool op_add_piece(
+	struct op *q, const struct journal_extent *where, uint64_t number, uint64_t offset)
 {
 	if (q->pieces_count == q->pieces_room) {
 		size_t room = q->pieces_room ? q->pieces_room * 2 : 1;
@@ -406,14 +405,14 @@ bool queued_add_piece(
 	return true;
 }
 
-void queued_take_time(struct queued *q, const struct change *piece)
+void op_take_time(struct op *q, const struct change *piece)
 {
 	q->change.set = piece->set & SET_MTIME;
 	q->change.mtime = piece->mtime;
 }
 
 /* Who may not set the owner may still set the rest, so that stands by itself. */
-bool queued_may_set_more(const struct queued *q, const struct change *change)
+bool op_may_set_more(const struct op *q, const struct change *change)
 {
 	const uint32_t simple = SET_MODE | SET_ATIME | SET_MTIME;
 	const struct change *c = &q->change;
@@ -425,7 +424,7 @@ bool queued_may_set_more(const struct queued *q, const struct change *change)
 		!strcmp(c->path, change->path);
 }
 
-bool queued_may_set_mtime(const struct queued *q, const struct change *change)
+bool op_may_set_mtime(const struct op *q, const struct change *change)
 {
 	if (q->state == OP_SENT || q->is_recovered || q->change.op != CHANGE_WRITE)
 		return false;
@@ -433,14 +432,14 @@ bool queued_may_set_mtime(const struct queued *q, const struct change *change)
 		path_is_staged(q->change.path) && !strcmp(q->change.path, change->path);
 }
 
-bool queued_set_more(struct queued *q, const struct change *change, uint64_t number)
+bool op_set_more(struct op *q, const struct change *change, uint64_t number)
 {
 	static const struct journal_extent nothing;
 	struct change *c = &q->change;
 
-	if (!q->pieces_count && !queued_add_piece(q, &nothing, q->number, c->offset))
+	if (!q->pieces_count && !op_add_piece(q, &nothing, q->number, c->offset))
 		return false;
-	if (!queued_add_piece(q, &nothing, number, c->offset))
+	if (!op_add_piece(q, &nothing, number, c->offset))
 		return false;
 	c->set |= change->set;
 	if (change->set & SET_MODE)
@@ -457,19 +456,18 @@ bool queued_set_more(struct queued *q, const struct change *change, uint64_t num
 /* A note of all its entries is to have room in one record of the journal. */
 #define WRITES_MAX 1024
 
-bool queued_may_bring(
-	const struct queued *place, const struct queued *create, const struct queued *write)
+bool op_may_bring(const struct op *place, const struct op *create, const struct op *write)
 {
-	const struct queued *parts[] = { create, write ? write : create };
+	const struct op *parts[] = { create, write ? write : create };
 
 	if (create->change.op != CHANGE_CREATE || (write && write->change.op != CHANGE_WRITE))
 		return false;
 	if (write && write->pieces_count > WRITES_MAX)
 		return false;
 	for (size_t n = 0; n < 2; n++) {
-		const struct queued *q = parts[n];
+		const struct op *q = parts[n];
 
-		if (q->state == OP_SENT || q->is_wanted || q->is_recovered || q->change.offset ||
+		if (q->state == OP_SENT || q->is_urgent || q->is_recovered || q->change.offset ||
 			q->failures != place->failures ||
 			strcmp(q->change.path, place->change.path) != 0)
 			return false;
@@ -477,12 +475,12 @@ bool queued_may_bring(
 	return true;
 }
 
-static void add_number(struct queued *q, uint64_t number)
+static void add_number(struct op *q, uint64_t number)
 {
 	q->pieces[q->pieces_count++] = (struct piece){ .number = number };
 }
 
-static void add_contents(struct queued *q, const struct queued *write)
+static void add_contents(struct op *q, const struct op *write)
 {
 	struct change *c = &q->change;
 
@@ -499,7 +497,7 @@ static void say_it_makes(struct change *c, const struct change *create)
 	c->gid = create->gid;
 }
 
-bool queued_bring(struct queued *place, const struct queued *create, const struct queued *write)
+bool op_bring(struct op *place, const struct op *create, const struct op *write)
 {
 	size_t count = 2 + (write ? write->pieces_count : 0);
 
@@ -512,12 +510,12 @@ bool queued_bring(struct queued *place, const struct queued *create, const struc
 	say_it_makes(&place->change, &create->change);
 	if (write)
 		add_contents(place, write);
-	queued_take_time(place, write ? &write->change : &create->change);
+	op_take_time(place, write ? &write->change : &create->change);
 	return true;
 }
 
-enum err queued_read(
-	const struct queued *q, struct journal *journal, unsigned char *out, struct error *e)
+enum err op_read_contents(
+	const struct op *q, struct journal *journal, unsigned char *out, struct error *e)
 {
 	enum err kind = ERR_OK;
 
@@ -529,12 +527,12 @@ enum err queued_read(
 	return kind;
 }
 
-size_t queued_numbers_count(const struct queued *q)
+size_t op_numbers_count(const struct op *q)
 {
 	return q->pieces_count ? q->pieces_count : 1;
 }
 
-void queued_add_numbers(const struct queued *q, uint64_t *numbers, size_t *count)
+void op_add_numbers(const struct op *q, uint64_t *numbers, size_t *count)
 {
 	if (!q->pieces_count)
 		numbers[(*count)++] = q->number;
@@ -549,16 +547,16 @@ static enum err note_unsent(
 }
 
 /* All at once: after a crash of all of them or of none. Without memory the youngest first, which are nothing by themselves. */
-static enum err note_all(const struct queued *q, struct journal *journal,
+static enum err note_all(const struct op *q, struct journal *journal,
 	enum err (*note)(struct journal *, const uint64_t *, size_t, struct error *),
 	struct error *e)
 {
-	AUTO_FREE uint64_t *numbers = calloc(queued_numbers_count(q), sizeof *numbers);
+	AUTO_FREE uint64_t *numbers = calloc(op_numbers_count(q), sizeof *numbers);
 	size_t count = 0;
 	enum err kind = ERR_OK;
 
 	if (numbers) {
-		queued_add_numbers(q, numbers, &count);
+		op_add_numbers(q, numbers, &count);
 		return note(journal, numbers, count, e);
 	}
 	if (!q->pieces_count)
@@ -568,18 +566,18 @@ static enum err note_all(const struct queued *q, struct journal *journal,
 	return kind;
 }
 
-enum err queued_note_sent(const struct queued *q, struct journal *journal, struct error *e)
+enum err op_note_sent(const struct op *q, struct journal *journal, struct error *e)
 {
 	return note_all(q, journal, note_unsent, e);
 }
 
-enum err queued_note_done(const struct queued *q, struct journal *journal, struct error *e)
+enum err op_note_done(const struct op *q, struct journal *journal, struct error *e)
 {
 	return note_all(q, journal, journal_note_done, e);
 }
 
-enum err queued_note_parked(
-	const struct queued *q, struct journal *journal, const struct error *why, struct error *e)
+enum err op_note_failed(
+	const struct op *q, struct journal *journal, const struct error *why, struct error *e)
 {
 	size_t count = q->pieces_count ? q->pieces_count : 1;
 	enum err kind = ERR_OK;
@@ -590,12 +588,12 @@ enum err queued_note_parked(
 		/* A file that is brought along is told of as what puts it in its place. */
 		if (number != q->number)
 			number |= JOURNAL_SAME;
-		kind = journal_note_parked(journal, number, why->kind, why->text, e);
+		kind = journal_note_failed(journal, number, why->kind, why->text, e);
 	}
 	return kind;
 }
 
-size_t queued_cost(const struct queued *q)
+size_t op_cost(const struct op *q)
 {
 	size_t texts = (q->change.path ? strlen(q->change.path) : 0) +
 		(q->change.path2 ? strlen(q->change.path2) : 0);

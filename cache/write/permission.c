@@ -12,7 +12,7 @@ static bool is_in_group(const struct identity *who, uint32_t gid)
 	return false;
 }
 
-bool judge_allows(const struct identity *who, const struct attr *attr, unsigned want)
+bool permission_allows(const struct identity *who, const struct attr *attr, unsigned want)
 {
 	unsigned granted = attr->mode & 7;
 

@@ -10,4 +10,4 @@
 #define JUDGE_READ  4u
 
 /* As the kernel in the sandbox would: owner, then groups, then others; the superuser may, but executes only with an x. */
-bool judge_allows(const struct identity *who, const struct attr *attr, unsigned want);
+bool permission_allows(const struct identity *who, const struct attr *attr, unsigned want);

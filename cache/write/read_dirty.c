@@ -13,7 +13,7 @@
 
 /* One read: `out` is what the file has at `offset`, of which so far only what lies between `from` and `to` is known. */
 struct picture {
-	struct pending *p;
+	struct writeback *p;
 	uint64_t offset;
 	unsigned char *out;
 	size_t len;
@@ -70,12 +70,12 @@ static enum err show_piece(struct picture *w, const struct piece *piece, struct 
 	return journal_read(w->p->journal, &part, w->out + (from - w->offset), e);
 }
 
-static enum err show_change(struct picture *w, const struct queued *q, struct error *e)
+static enum err show_change(struct picture *w, const struct op *q, struct error *e)
 {
 	enum err kind = ERR_OK;
 
-	w->is_changed |= queued_makes_file(q) || queued_changes_contents(q);
-	if (queued_makes_file(q))
+	w->is_changed |= op_makes_file(q) || op_changes_contents(q);
+	if (op_makes_file(q))
 		show_end(w, 0);
 	if (q->change.op == CHANGE_SETATTR && q->change.set & SET_SIZE)
 		show_end(w, q->change.size);
@@ -84,12 +84,12 @@ static enum err show_change(struct picture *w, const struct queued *q, struct er
 	return kind;
 }
 
-static uint64_t size_after(const struct queued *q, uint64_t size)
+static uint64_t size_after(const struct op *q, uint64_t size)
 {
 	const struct change *c = &q->change;
-	uint64_t end = queued_has_contents(q) ? c->offset + c->data_len : 0;
+	uint64_t end = op_has_contents(q) ? c->offset + c->data_len : 0;
 
-	if (queued_makes_file(q))
+	if (op_makes_file(q))
 		return end;
 	if (c->op == CHANGE_SETATTR && c->set & SET_SIZE)
 		return c->size;
@@ -97,7 +97,7 @@ static uint64_t size_after(const struct queued *q, uint64_t size)
 }
 
 /* What the sandbox alone knows the outcome of: also where an append lands, unless that is where it was to. */
-static bool is_opaque(const struct picture *w, const struct queued *q)
+static bool is_opaque(const struct picture *w, const struct op *q)
 {
 	if (w->is_based && q->change.op == CHANGE_APPEND && q->change.offset != w->size)
 		return true;
@@ -107,7 +107,7 @@ static bool is_opaque(const struct picture *w, const struct queued *q)
 /* In their order, on top of what the sandbox has. */
 static enum err show_all_locked(struct picture *w, const struct inode *i, struct error *e)
 {
-	const struct queued *q;
+	const struct op *q;
 	enum err kind = ERR_OK;
 
 	TAILQ_FOREACH(q, &w->p->queue, link)
@@ -149,7 +149,7 @@ static enum err read_locked(
 	return kind;
 }
 
-enum err pending_lay_locked(struct pending *p, struct inode *i, const struct attr *base,
+enum err writeback_lay_locked(struct writeback *p, struct inode *i, const struct attr *base,
 	uint64_t offset, void *out, size_t len, size_t *got, bool *served, struct error *e)
 {
 	struct picture w = { .p = p,
@@ -164,8 +164,8 @@ enum err pending_lay_locked(struct pending *p, struct inode *i, const struct att
 	return read_locked(&w, i, got, served, e);
 }
 
-enum err pending_read(struct pending *p, struct inode *i, uint64_t offset, void *out, size_t len,
-	size_t *got, bool *served, struct error *e)
+enum err writeback_read(struct writeback *p, struct inode *i, uint64_t offset, void *out,
+	size_t len, size_t *got, bool *served, struct error *e)
 {
 	struct picture w = { .p = p, .offset = offset, .out = out, .len = len };
 	enum err kind = ERR_OK;

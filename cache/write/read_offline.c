@@ -18,19 +18,19 @@
 
 /* ---- What it was ---- */
 
-void base_note_locked(struct pending *p, struct inode *i)
+void base_note_locked(struct writeback *p, struct inode *i)
 {
 	struct base base = { .number = ++p->bases };
 
 	base_drop_locked(i->backlog);
-	if (!tree_base(p->cache->tree, i, &base.version) || pending_has_recovered_locked(p))
+	if (!tree_base(p->cache->tree, i, &base.version) || writeback_has_recovered_locked(p))
 		return;
 	i->backlog->base = malloc(sizeof base);
 	if (i->backlog->base)
 		*i->backlog->base = base;
 }
 
-void base_drop_locked(struct backlog *b)
+void base_drop_locked(struct inode_ops *b)
 {
 	free(b->base);
 	b->base = NULL;
@@ -39,9 +39,9 @@ void base_drop_locked(struct backlog *b)
 /* ---- Whether it is wanted ---- */
 
 /* Whoever reads so wants to hear when somebody answers. */
-static bool is_unheard_locked(struct pending *p)
+static bool is_offline_locked(struct writeback *p)
 {
-	bool is = cache_is_unheard(p->failure.kind) || tree_is_unheard(p->cache->tree);
+	bool is = cache_is_offline(p->failure.kind) || tree_is_offline(p->cache->tree);
 
 	if (is) {
 		p->looked_ms = monotonic_ms();
@@ -50,11 +50,11 @@ static bool is_unheard_locked(struct pending *p)
 	return is;
 }
 
-static bool find_base(struct pending *p, const struct inode *i, struct base *out)
+static bool find_base(struct writeback *p, const struct inode *i, struct base *out)
 {
 	pthread_mutex_lock(&p->lock);
-	const struct backlog *b = i->backlog;
-	bool found = b && b->base && !b->is_lost && is_unheard_locked(p);
+	const struct inode_ops *b = i->backlog;
+	bool found = b && b->base && !b->is_lost && is_offline_locked(p);
 
 	if (found)
 		*out = *b->base;
@@ -67,8 +67,8 @@ static bool holds(struct cache *c, const struct call *call, struct inode *i)
 {
 	if (tree_base_holds(c->tree, i))
 		return true;
-	return tree_attr_in_doubt(c->tree, i, monotonic_ms()) &&
-		!trust_restore(c->trust, call, NULL) && tree_base_holds(c->tree, i);
+	return tree_attr_is_invalid(c->tree, i, monotonic_ms()) &&
+		!validity_restore(c->validity, call, NULL) && tree_base_holds(c->tree, i);
 }
 
 /* ---- Reading ---- */
@@ -85,26 +85,27 @@ static bool read_base(struct cache *c, struct inode *i, const struct base *base,
 	size_t got = 0;
 
 	memset(out, 0, len);
-	return stored_read(c->stored, &base->version, offset, out, wanted, &got) && got == wanted;
+	return block_store_read(c->block_store, &base->version, offset, out, wanted, &got) &&
+		got == wanted;
 }
 
-static bool lay_over(struct pending *p, struct inode *i, const struct base *base, uint64_t offset,
+static bool lay_over(struct writeback *p, struct inode *i, const struct base *base, uint64_t offset,
 	void *out, size_t len, size_t *got)
 {
 	bool served = false;
 
 	pthread_mutex_lock(&p->lock);
-	const struct backlog *b = i->backlog;
+	const struct inode_ops *b = i->backlog;
 	bool is_same = b && b->base && b->base->number == base->number && !b->is_lost;
 
 	if (is_same && tree_base_holds(p->cache->tree, i) &&
-		pending_lay_locked(p, i, &base->version, offset, out, len, got, &served, NULL))
+		writeback_lay_locked(p, i, &base->version, offset, out, len, got, &served, NULL))
 		served = false;
 	pthread_mutex_unlock(&p->lock);
 	return served;
 }
 
-bool pending_read_unheard(struct pending *p, const struct call *call, struct inode *i,
+bool writeback_read_offline(struct writeback *p, const struct call *call, struct inode *i,
 	uint64_t offset, void *out, size_t len, size_t *got)
 {
 	struct base base;

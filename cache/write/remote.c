@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct change changes_making(const struct cache *c, const struct making *m)
+struct change remote_creation(const struct cache *c, const struct create_args *m)
 {
 	bool owned = c->options.owners_from_caller;
 
@@ -29,7 +29,7 @@ struct change changes_making(const struct cache *c, const struct making *m)
 		.data_len = m->text ? strlen(m->text) : 0 };
 }
 
-char *changes_staged_name(struct cache *c)
+char *remote_staged_name(struct cache *c)
 {
 	uint64_t number = atomic_fetch_add(&c->staged_names, 1);
 	char word[CACHE_WORD_SIZE];
@@ -58,10 +58,10 @@ static void adopt_dir(struct cache *c, struct change_about *about, struct inode 
 	else if (r->has_parent2 && r->parent2.ino == x.ino && r->parent2.dev == x.dev)
 		tree_adopt(c->tree, &about->scope, dir, &r->parent2, cache_attr_until(c));
 	else
-		tree_doubt(c->tree, dir);
+		tree_invalidate(c->tree, dir);
 }
 
-void changes_check_copied(
+void remote_check_copied(
 	struct cache *c, struct inode *i, const struct change *sent, const struct change_result *r)
 {
 	const struct expect *x = i ? change_keeps_inode(sent) : NULL;
@@ -85,7 +85,7 @@ static void adopt(struct cache *c, struct change_about *about, const struct chan
 	if (about->target && r->has_attr)
 		tree_adopt(c->tree, &about->scope, about->target, &r->attr, cache_attr_until(c));
 	else if (about->target)
-		tree_doubt(c->tree, about->target);
+		tree_invalidate(c->tree, about->target);
 	adopt_dir(c, about, about->dir, r);
 	if (about->dir2 != about->dir)
 		adopt_dir(c, about, about->dir2, r);
@@ -98,7 +98,7 @@ static void doubt(struct cache *c, const struct change_about *about)
 
 	for (size_t n = 0; n < sizeof touched / sizeof *touched; n++)
 		if (touched[n])
-			tree_doubt(c->tree, touched[n]);
+			tree_invalidate(c->tree, touched[n]);
 }
 
 /* Other requests for the same names wait meanwhile. */
@@ -120,18 +120,18 @@ static enum err ask(struct cache *c, const struct call *call, struct change_abou
 	do {
 		why = (struct error){ 0 };
 		*result = (struct change_result){ 0 };
-		kind = metered_apply(&c->metered, call, request, result, &why);
+		kind = counted_apply(&c->counted, call, request, result, &why);
 	} while (asking_goes_on(&asking, &kind));
 	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
-enum err changes_do(struct cache *c, const struct call *call, struct change *change,
+enum err remote_change(struct cache *c, const struct call *call, struct change *change,
 	struct change_about *about, struct change_result *result, struct error *e)
 {
 	struct apply_request request = { .changes = change, .changes_count = 1 };
 	enum err kind;
 
-	pending_number_asked(c->pending, about->number, &request);
+	writeback_number_asked(c->writeback, about->number, &request);
 	kind = ask(c, call, about, &request, result, e);
 	if (kind)
 		doubt(c, about);
@@ -141,13 +141,13 @@ enum err changes_do(struct cache *c, const struct call *call, struct change *cha
 	log_debug(LOG_WRITE, "%s /%s, asked for at once: %s", change_word(change->op), change->path,
 		kind ? error_name(kind) : "done");
 	if (!kind) {
-		changes_check_copied(c, about->target, change, result);
+		remote_check_copied(c, about->target, change, result);
 		adopt(c, about, result);
 	}
 	return kind;
 }
 
-enum err changes_drop_staged(struct cache *c, struct inode *i, char *staged)
+enum err remote_drop_staged(struct cache *c, struct inode *i, char *staged)
 {
 	struct change change = { .op = CHANGE_UNLINK, .path = staged };
 	struct change_about about = { .scope.inodes = { i }, .target = i };
@@ -156,10 +156,10 @@ enum err changes_drop_staged(struct cache *c, struct inode *i, char *staged)
 
 	if (!staged)
 		return ERR_OK;
-	if (c->pending && i)
-		return decide_drop_staged(c, i, staged);
+	if (c->writeback && i)
+		return local_drop_staged(c, i, staged);
 	tree_change_begins(c->tree, &about.scope);
-	if (changes_do(c, NULL, &change, &about, &result, &e))
+	if (remote_change(c, NULL, &change, &about, &result, &e))
 		cache_note_error(c, staged, &e);
 	tree_change_ends(c->tree, &about.scope);
 	free(staged);

@@ -20,27 +20,28 @@ struct cache; /* cache/session/session.h */
 struct change_about {
 	struct tree_scope scope;
 	struct inode *target, *dir, *dir2;
-	uint64_t number; /* of pending_next_number(), under which it is asked again; 0: it is not */
+	uint64_t
+		number; /* of writeback_next_number(), under which it is asked again; 0: it is not */
 };
 
-enum err changes_do(struct cache *c, const struct call *call, struct change *change,
+enum err remote_change(struct cache *c, const struct call *call, struct change *change,
 	struct change_about *about, struct change_result *result, struct error *e);
 
 /* What makes it, but for the path and the directory expected there. */
-struct change changes_making(const struct cache *c, const struct making *making);
+struct change remote_creation(const struct cache *c, const struct create_args *making);
 
 /*
  * What an answer tells of the inode of `i` (may be NULL), which the change found by its number:
  * another number says that it was copied from a lower layer.
  */
-void changes_check_copied(
+void remote_check_copied(
 	struct cache *c, struct inode *i, const struct change *sent, const struct change_result *r);
 
 /* A staging name that was never used before: "/u-<journal>-<n>". Allocated; NULL without memory. */
-char *changes_staged_name(struct cache *c);
+char *remote_staged_name(struct cache *c);
 
 /*
  * Removes a staged file, if there is one, and frees its path. `i`: whose other names have one link less by it, pinned; or
  * NULL.
  */
-enum err changes_drop_staged(struct cache *c, struct inode *i, char *staged);
+enum err remote_drop_staged(struct cache *c, struct inode *i, char *staged);

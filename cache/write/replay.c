@@ -20,18 +20,18 @@
 
 /* What finds its place in a long queue at once, while the journal is read. */
 struct loading {
-	struct pending *p;
-	struct queued *last_sent; /* the last change with a sequence number; NULL: none has one */
-	void *held;               /* by path, with tsearch(3): each CHANGE_PLACE without one */
+	struct writeback *p;
+	struct op *last_sent; /* the last change with a sequence number; NULL: none has one */
+	void *held;           /* by path, with tsearch(3): each CHANGE_PLACE without one */
 };
 
 /* ---- Out of the journal ---- */
 
 /* The text of a link and the value of an attribute; contents stay where they are. */
-static enum err read_text(struct pending *p, const struct journal_entry *entry,
+static enum err read_text(struct writeback *p, const struct journal_entry *entry,
 	struct change *change, void **memory, struct error *e)
 {
-	bool has_text = !queued_in_pieces(change) && entry->where.len;
+	bool has_text = !op_in_pieces(change) && entry->where.len;
 
 	change->data = NULL;
 	change->data_len = has_text ? entry->where.len : 0;
@@ -50,14 +50,14 @@ static uint64_t number_of(uint64_t sequence)
 }
 
 /* In the order in which they left; what never did comes after that. */
-static void insert(struct loading *l, struct queued *q)
+static void insert(struct loading *l, struct op *q)
 {
-	struct pending *p = l->p;
-	struct queued *at = q->sequence ? l->last_sent : TAILQ_LAST(&p->queue, queued_list);
+	struct writeback *p = l->p;
+	struct op *at = q->sequence ? l->last_sent : TAILQ_LAST(&p->queue, op_list);
 
 	for (; at && q->sequence && number_of(at->sequence) > number_of(q->sequence);
 		p->looked_at++)
-		at = TAILQ_PREV(at, queued_list, link);
+		at = TAILQ_PREV(at, op_list, link);
 	if (q->sequence && at == l->last_sent)
 		l->last_sent = q;
 	if (at)
@@ -65,31 +65,31 @@ static void insert(struct loading *l, struct queued *q)
 	else
 		TAILQ_INSERT_HEAD(&p->queue, q, link);
 	p->changes++;
-	p->cost += queued_cost(q);
+	p->cost += op_cost(q);
 }
 
 /* Contents go on in it; attributes are set as the last one said. */
-static bool add(struct queued *q, const struct journal_entry *entry)
+static bool add(struct op *q, const struct journal_entry *entry)
 {
 	const struct change *c = &entry->change;
 
 	/* Of what was refused or done, and noted so in part, the rest leaves once more to hear that. */
-	if (queued_in_pieces(c) && queued_has_contents(q)) {
+	if (op_in_pieces(c) && op_has_contents(q)) {
 		if (entry->number != q->number)
-			queued_take_time(q, c);
-		return queued_add_piece(q, &entry->where, entry->number, c->offset);
+			op_take_time(q, c);
+		return op_add_piece(q, &entry->where, entry->number, c->offset);
 	}
-	return entry->number == q->number || queued_set_more(q, c, entry->number);
+	return entry->number == q->number || op_set_more(q, c, entry->number);
 }
 
-static bool add_piece(struct pending *p, struct queued *q, const struct journal_entry *entry)
+static bool add_piece(struct writeback *p, struct op *q, const struct journal_entry *entry)
 {
-	size_t before = q->change.data_len, cost = queued_cost(q);
+	size_t before = q->change.data_len, cost = op_cost(q);
 
 	if (!add(q, entry))
 		return false;
-	p->cost += queued_cost(q) - cost;
-	if (!queued_has_contents(q))
+	p->cost += op_cost(q) - cost;
+	if (!op_has_contents(q))
 		return true;
 	p->bytes += q->change.data_len - before;
 	p->unsent_bytes += q->change.data_len - before;
@@ -97,14 +97,14 @@ static bool add_piece(struct pending *p, struct queued *q, const struct journal_
 }
 
 /* What was sent as one change has one number. */
-static struct queued *find_sent(const struct loading *l, const struct journal_entry *entry)
+static struct op *find_sent(const struct loading *l, const struct journal_entry *entry)
 {
-	struct queued *q = entry->sequence ? l->last_sent : NULL;
+	struct op *q = entry->sequence ? l->last_sent : NULL;
 
 	for (; q && number_of(q->sequence) >= number_of(entry->sequence); l->p->looked_at++) {
 		if (q->sequence == entry->sequence)
 			return q;
-		q = TAILQ_PREV(q, queued_list, link);
+		q = TAILQ_PREV(q, op_list, link);
 	}
 	return NULL;
 }
@@ -113,8 +113,7 @@ static struct queued *find_sent(const struct loading *l, const struct journal_en
 
 static int compare_paths(const void *a, const void *b)
 {
-	return strcmp(
-		((const struct queued *)a)->change.path, ((const struct queued *)b)->change.path);
+	return strcmp(((const struct op *)a)->change.path, ((const struct op *)b)->change.path);
 }
 
 static void no_free(void *q)
@@ -123,11 +122,11 @@ static void no_free(void *q)
 }
 
 /* Of several the youngest counts. false: no memory. */
-static bool note_held(struct loading *l, struct queued *q)
+static bool note_held(struct loading *l, struct op *q)
 {
 	if (q->change.op != CHANGE_PLACE || q->sequence)
 		return true;
-	struct queued **node = tsearch(q, &l->held, compare_paths);
+	struct op **node = tsearch(q, &l->held, compare_paths);
 
 	if (node)
 		*node = q;
@@ -135,7 +134,7 @@ static bool note_held(struct loading *l, struct queued *q)
 }
 
 /* The file of staging that it changes; NULL: another one, or it has left already. */
-static const char *staged_file(const struct queued *q)
+static const char *staged_file(const struct op *q)
 {
 	const struct change *c = &q->change;
 	const char *changed = c->op == CHANGE_COPY ? c->path2 : c->path;
@@ -145,11 +144,11 @@ static const char *staged_file(const struct queued *q)
 }
 
 /* What was held back is in the journal from the beginning: what was written since comes before it. */
-static void move_held_behind(struct loading *l, struct queued *q)
+static void move_held_behind(struct loading *l, struct op *q)
 {
 	const char *staged = staged_file(q);
-	const struct queued wanted = { .change.path = staged };
-	struct queued *const *node = staged ? tfind(&wanted, &l->held, compare_paths) : NULL;
+	const struct op wanted = { .change.path = staged };
+	struct op *const *node = staged ? tfind(&wanted, &l->held, compare_paths) : NULL;
 
 	if (!node)
 		return;
@@ -157,29 +156,29 @@ static void move_held_behind(struct loading *l, struct queued *q)
 	TAILQ_INSERT_AFTER(&l->p->queue, q, *node, link);
 }
 
-static struct queued *recovered_new(const struct journal_entry *entry, const struct change *change)
+static struct op *recovered_new(const struct journal_entry *entry, const struct change *change)
 {
-	struct queued *q = queued_new(change);
+	struct op *q = op_new(change);
 
 	if (!q)
 		return NULL;
 	q->number = entry->number;
 	q->sequence = entry->sequence;
-	q->may_be_done = entry->has_left && queued_has_contents(q);
-	q->is_wall = q->is_wanted = q->is_recovered = q->is_inherited = true;
+	q->outcome_unknown = entry->has_left && op_has_contents(q);
+	q->is_barrier = q->is_urgent = q->is_recovered = q->is_inherited = true;
 	op_becomes(q, entry->has_left || entry->sequence ? OP_UNKNOWN : OP_QUEUED,
 		"replayed from the journal");
 	q->since_ms = monotonic_ms();
 	return q;
 }
 
-static struct queued *take_up(
+static struct op *take_up(
 	struct loading *l, const struct journal_entry *entry, const struct change *change)
 {
-	struct queued *q = recovered_new(entry, change);
+	struct op *q = recovered_new(entry, change);
 
 	if (!q || !note_held(l, q)) {
-		queued_free(q);
+		op_free(q);
 		return NULL;
 	}
 	insert(l, q);
@@ -188,29 +187,29 @@ static struct queued *take_up(
 }
 
 /* What `create` makes left as one change with what puts it in its place. */
-static struct queued *take_up_whole(struct loading *l, struct queued *create,
+static struct op *take_up_whole(struct loading *l, struct op *create,
 	const struct journal_entry *entry, const struct change *change)
 {
-	struct pending *p = l->p;
-	struct queued *place = recovered_new(entry, change);
+	struct writeback *p = l->p;
+	struct op *place = recovered_new(entry, change);
 
-	if (!place || !queued_bring(place, create, NULL)) {
-		queued_free(place);
+	if (!place || !op_bring(place, create, NULL)) {
+		op_free(place);
 		return NULL;
 	}
 	TAILQ_INSERT_BEFORE(create, place, link);
 	TAILQ_REMOVE(&p->queue, create, link);
 	if (l->last_sent == create)
 		l->last_sent = place;
-	p->cost += queued_cost(place) - queued_cost(create);
-	queued_free(create);
+	p->cost += op_cost(place) - op_cost(create);
+	op_free(create);
 	return place;
 }
 
 /* Something has left the queue. false: no memory. */
 static bool find_places_again(struct loading *l)
 {
-	struct queued *q;
+	struct op *q;
 	bool is_done = true;
 
 	tdestroy(l->held, no_free);
@@ -227,14 +226,14 @@ static bool find_places_again(struct loading *l)
 /* The mount ended when it had just been queued again, for another name; what was to follow by the first one is not theirs. */
 static bool drop_refused(struct loading *l, const struct change *again)
 {
-	struct queued *q;
+	struct op *q;
 
-	if (!pending_may_be_again(again))
+	if (!writeback_may_be_again(again))
 		return true;
 	TAILQ_FOREACH(q, &l->p->queue, link)
 	{
 		l->p->looked_at++;
-		if (pending_is_again(q, again))
+		if (writeback_is_again(q, again))
 			break;
 	}
 	if (!q)
@@ -246,16 +245,16 @@ static bool drop_refused(struct loading *l, const struct change *again)
 static enum err take_entry(void *context, const struct journal_entry *entry, struct error *e)
 {
 	struct loading *l = context;
-	struct pending *p = l->p;
+	struct writeback *p = l->p;
 	AUTO_FREE void *text = NULL;
 	struct change change = entry->change;
 
-	if (entry->is_parked) {
+	if (entry->has_failed) {
 		p->parked += !entry->is_part && !change_is_in_staging(&entry->change);
 		return ERR_OK;
 	}
 	enum err kind = read_text(p, entry, &change, &text, e);
-	struct queued *q = kind ? NULL : find_sent(l, entry);
+	struct op *q = kind ? NULL : find_sent(l, entry);
 
 	if (!kind && !drop_refused(l, &change))
 		kind = error_set(e, ERR_NO_MEMORY, "the journal");
@@ -268,16 +267,16 @@ static enum err take_entry(void *context, const struct journal_entry *entry, str
 	return kind;
 }
 
-static void number_all(struct pending *p)
+static void number_all(struct writeback *p)
 {
-	struct queued *q;
+	struct op *q;
 
 	TAILQ_FOREACH(q, &p->queue, link)
 	q->order = ++p->orders;
 	p->recovered = p->orders;
 }
 
-enum err pending_recover(struct pending *p, struct error *e)
+enum err writeback_recover(struct writeback *p, struct error *e)
 {
 	struct loading l = { .p = p };
 	enum err kind = journal_each(p->journal, take_entry, &l, e);
@@ -285,30 +284,29 @@ enum err pending_recover(struct pending *p, struct error *e)
 	tdestroy(l.held, no_free);
 	number_all(p);
 	if (!kind)
-		kind = pending_enter_named(p, e);
+		kind = writeback_enter_named(p, e);
 	if (!kind && p->changes)
 		log_info(LOG_CACHE, "%llu changes of an earlier mount are sent now",
 			(unsigned long long)p->changes);
 	return kind;
 }
 
-bool pending_has_recovered_locked(const struct pending *p)
+bool writeback_has_recovered_locked(const struct writeback *p)
 {
-	const struct queued *first = TAILQ_FIRST(&p->queue);
+	const struct op *first = TAILQ_FIRST(&p->queue);
 
 	return first && first->order <= p->recovered;
 }
 
 /* What an earlier mount made has no number yet, so that nothing is known of it here. */
-bool pending_recovered_changes_locked(const struct pending *p, struct inode *i)
+bool writeback_recovered_changes_locked(const struct writeback *p, struct inode *i)
 {
 	const struct expect file = tree_expect(p->cache->tree, i);
-	const struct queued *q = TAILQ_FIRST(&p->queue);
+	const struct op *q = TAILQ_FIRST(&p->queue);
 
-	if (!pending_has_recovered_locked(p))
+	if (!writeback_has_recovered_locked(p))
 		return false;
-	while (q && q->order <= p->recovered && !queued_is_of(q, &file) &&
-		!queued_is_over(q, &file))
+	while (q && q->order <= p->recovered && !op_is_of(q, &file) && !op_is_over(q, &file))
 		q = TAILQ_NEXT(q, link);
 	return !file.ino || (q && q->order <= p->recovered);
 }

@@ -13,7 +13,7 @@
 
 struct named {
 	LIST_ENTRY(named) link; /* of a bucket, in the order of the queue */
-	struct queued *q;
+	struct op *q;
 	const char *path;          /* of q->change; NULL: it stands under a number */
 	const struct expect *file; /* of `q` */
 	bool of_rename;
@@ -35,7 +35,7 @@ struct wanted {
 	bool of_rename;
 };
 
-static struct named_list *bucket(const struct pending *p, const struct wanted *w)
+static struct named_list *bucket(const struct writeback *p, const struct wanted *w)
 {
 	const uint64_t number[] = { w->file ? w->file->dev : 0, w->file ? w->file->ino : 0 };
 	uint64_t hash = w->path ? XXH3_64bits_withSeed(w->path, w->len, w->of_rename)
@@ -51,10 +51,10 @@ static struct wanted wanted_by(const struct named *name)
 }
 
 /* Under what it stands. */
-static size_t places_of(struct queued *q, struct named out[PLACES_MAX])
+static size_t places_of(struct op *q, struct named out[PLACES_MAX])
 {
 	const char *const paths[] = { q->change.path, q->change.path2 };
-	const struct expect *const files[] = { queued_file(q), &q->over };
+	const struct expect *const files[] = { op_file(q), &q->over };
 	size_t count = 0;
 
 	for (size_t n = 0; n < 2; n++) {
@@ -70,7 +70,7 @@ static size_t places_of(struct queued *q, struct named out[PLACES_MAX])
 }
 
 /* At the head, for all that are there already come after it in the queue. */
-static bool enter(struct pending *p, struct queued *q)
+static bool enter(struct writeback *p, struct op *q)
 {
 	struct named places[PLACES_MAX];
 	size_t count = places_of(q, places);
@@ -86,21 +86,21 @@ static bool enter(struct pending *p, struct queued *q)
 	return q->named || !count;
 }
 
-enum err pending_enter_named(struct pending *p, struct error *e)
+enum err writeback_enter_named(struct writeback *p, struct error *e)
 {
-	struct queued *q;
+	struct op *q;
 
 	p->named_room = 1;
 	while (p->named_room < p->changes)
 		p->named_room *= 2;
 	p->named = calloc(p->named_room, sizeof *p->named);
-	TAILQ_FOREACH_REVERSE(q, &p->queue, queued_list, link)
+	TAILQ_FOREACH_REVERSE(q, &p->queue, op_list, link)
 	if (!p->named || !enter(p, q))
 		return error_set(e, ERR_NO_MEMORY, "the journal");
 	return ERR_OK;
 }
 
-void pending_leave_named_locked(struct queued *q)
+void writeback_leave_named_locked(struct op *q)
 {
 	for (size_t n = 0; n < q->named_count; n++)
 		LIST_REMOVE(&q->named[n], link);
@@ -109,20 +109,20 @@ void pending_leave_named_locked(struct queued *q)
 	q->named_count = 0;
 }
 
-static bool is_wanted(const struct named *name, const struct wanted *w)
+static bool is_urgent(const struct named *name, const struct wanted *w)
 {
 	if (!w->path)
-		return !name->path && queued_is_same_file(name->file, w->file);
+		return !name->path && op_is_same_file(name->file, w->file);
 	return name->path && name->of_rename == w->of_rename &&
 		!strncmp(name->path, w->path, w->len) && !name->path[w->len];
 }
 
 /* Where `before` stands there itself, all that stand before it in the bucket are passed at once. */
 static const struct named *first_behind(
-	const struct pending *p, const struct queued *before, const struct wanted *w)
+	const struct writeback *p, const struct op *before, const struct wanted *w)
 {
 	for (size_t n = 0; n < before->named_count; n++)
-		if (is_wanted(&before->named[n], w))
+		if (is_urgent(&before->named[n], w))
 			return LIST_NEXT(&before->named[n], link);
 	return p->named ? LIST_FIRST(bucket(p, w)) : NULL;
 }
@@ -136,28 +136,27 @@ static bool leaves_alone(const struct named *name)
 }
 
 /* The first one that stands there. NULL: none. */
-static struct queued *next_wanted(
-	struct pending *p, const struct queued *before, const struct wanted *w)
+static struct op *next_wanted(struct writeback *p, const struct op *before, const struct wanted *w)
 {
 	const struct named *name = first_behind(p, before, w);
 
 	for (; name; name = LIST_NEXT(name, link)) {
 		p->looked_at++;
-		if (is_wanted(name, w) && name->q->order > before->order && !leaves_alone(name))
+		if (is_urgent(name, w) && name->q->order > before->order && !leaves_alone(name))
 			return name->q;
 	}
 	return NULL;
 }
 
-static struct queued *earlier(struct queued *a, struct queued *b)
+static struct op *earlier(struct op *a, struct op *b)
 {
 	return !a || (b && b->order < a->order) ? b : a;
 }
 
 /* The first rename of a directory above the path; NULL: none moves. */
-static struct queued *next_above(struct pending *p, const struct queued *before, const char *path)
+static struct op *next_above(struct writeback *p, const struct op *before, const char *path)
 {
-	struct queued *first = NULL;
+	struct op *first = NULL;
 
 	for (size_t len = strlen(path); len-- > 0;) {
 		const struct wanted w = { .path = path, .len = len, .of_rename = true };
@@ -168,20 +167,20 @@ static struct queued *next_above(struct pending *p, const struct queued *before,
 	return first;
 }
 
-struct queued *pending_next_of_file_locked(
-	struct pending *p, const struct queued *before, struct followed *f)
+struct op *writeback_next_of_file_locked(
+	struct writeback *p, const struct op *before, struct followed *f)
 {
 	const struct wanted by_number = { .file = f->file };
-	struct queued *numbered = f->file->ino ? next_wanted(p, before, &by_number) : NULL;
+	struct op *numbered = f->file->ino ? next_wanted(p, before, &by_number) : NULL;
 
 	while (f->path) {
 		const struct wanted w = { .path = f->path, .len = strlen(f->path) };
-		struct queued *next = earlier(numbered, next_wanted(p, before, &w));
-		struct queued *mover = next_above(p, before, f->path);
+		struct op *next = earlier(numbered, next_wanted(p, before, &w));
+		struct op *mover = next_above(p, before, f->path);
 
 		if (!mover || (next && next->order <= mover->order))
 			return next;
-		f->path = queued_carry(mover, f->path);
+		f->path = op_carry(mover, f->path);
 		before = mover;
 	}
 	return numbered;

@@ -1,7 +1,7 @@
 /*
  * Which changes of a batch others of it need, by the names in them: as an earlier mount left them,
- * of which no inode is known. The same as queued_leads_to_from(), queued_tells_file_at() and
- * queued_carry_back() say of each, without a look at all.
+ * of which no inode is known. The same as op_leads_to_from(), op_tells_file_at() and
+ * op_carry_back() say of each, without a look at all.
  */
 #include "cache/write/writeback_inside.h"
 
@@ -95,12 +95,12 @@ static void note(struct steps *s, size_t *last, size_t step)
 	*last = s->notes_count;
 }
 
-void steps_note(struct steps *s, const struct queued *q, size_t step)
+void steps_note(struct steps *s, const struct op *q, size_t step)
 {
 	const char *const names[] = { q->change.path, q->change.path2 };
 	const char *paths[2];
-	size_t count = queued_leads_from(q, paths);
-	bool carries = queued_carries_version(q);
+	size_t count = op_leads_from(q, paths);
+	bool carries = op_carries_version(q);
 
 	for (size_t n = 0; n < count; n++) {
 		struct steps_name *name = name_of(s, paths[n]);
@@ -108,9 +108,9 @@ void steps_note(struct steps *s, const struct queued *q, size_t step)
 		*(carries ? &name->exact : &name->inside) = step;
 	}
 	for (size_t n = 0; n < 2; n++)
-		if (names[n] && queued_tells_file_at(q, names[n]))
+		if (names[n] && op_tells_file_at(q, names[n]))
 			note(s, &name_of(s, names[n])->told, step);
-	count = queued_moves_tops(q, paths);
+	count = op_moves_tops(q, paths);
 	for (size_t n = 0; n < count; n++)
 		note(s, &name_of(s, paths[n])->moved, step);
 }
@@ -121,7 +121,7 @@ static size_t later(size_t a, size_t b)
 }
 
 /* By the path itself and each directory on the way there. */
-static size_t needed_by(const struct steps *s, const struct queued *q, const char *path)
+static size_t needed_by(const struct steps *s, const struct op *q, const char *path)
 {
 	size_t len = path ? strlen(path) : 0;
 	const struct steps_name *name = path ? find(s, path, len) : NULL;
@@ -135,7 +135,7 @@ static size_t needed_by(const struct steps *s, const struct queued *q, const cha
 	return step;
 }
 
-size_t steps_needed(const struct steps *s, const struct queued *q)
+size_t steps_needed(const struct steps *s, const struct op *q)
 {
 	if (!s->count)
 		return 0;

@@ -31,12 +31,12 @@ static void release(struct search *s)
 /* Where all of the batch left what its change `n` was about; NULL: nowhere by that name. */
 static char *place_after(const struct batch *b, size_t n)
 {
-	const char *left = queued_leaves(b->queued[n]);
+	const char *left = op_leaves(b->queued[n]);
 	char *place = left ? strdup(left) : NULL;
 
 	while (place && ++n < b->count)
 		if (!b->results[n].err)
-			place = queued_carry(b->queued[n], place);
+			place = op_carry(b->queued[n], place);
 	return place;
 }
 
@@ -46,7 +46,7 @@ static void look_at(struct search *s, size_t n)
 	struct batch *b = s->batch;
 	char *place = place_after(b, n);
 
-	bool stays = place && !strcmp(place, queued_leaves(b->queued[n]));
+	bool stays = place && !strcmp(place, op_leaves(b->queued[n]));
 
 	b->results[n].has_attr &= stays;
 	if (stays || !place || !s->places || !s->changes) {
@@ -72,12 +72,12 @@ static enum err take_place(void *context, const struct list_item *item, struct e
 }
 
 static enum err ask_for_places(
-	struct pending *p, const struct call *call, struct search *s, struct error *e)
+	struct writeback *p, const struct call *call, struct search *s, struct error *e)
 {
 	const struct list_request request = { .starts = (const char *const *)s->places,
 		.starts_count = s->count };
 	enum err kind = s->count
-		? metered_list(&p->cache->metered, call, &request, take_place, s, e)
+		? counted_list(&p->cache->counted, call, &request, take_place, s, e)
 		: ERR_OK;
 
 	if (!kind || cache_is_of_the_call(kind))
@@ -88,7 +88,7 @@ static enum err ask_for_places(
 }
 
 enum err batch_find_moved(
-	struct pending *p, const struct call *call, struct batch *b, struct error *e)
+	struct writeback *p, const struct call *call, struct batch *b, struct error *e)
 {
 	struct search s = { .batch = b,
 		.places = calloc(b->count, sizeof *s.places),

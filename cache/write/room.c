@@ -55,11 +55,11 @@ static enum err ask(struct cache *c, const struct call *call, struct error *e)
 {
 	const char *start = "";
 	const struct list_request request = { .starts = &start, .starts_count = 1 };
-	enum err kind = pending_trouble(c->pending, e);
+	enum err kind = writeback_trouble(c->writeback, e);
 
 	if (!kind)
-		kind = pending_drain_queue(c->pending, call, e);
-	return kind ? kind : metered_list(&c->metered, call, &request, note_room, c, e);
+		kind = writeback_drain_queue(c->writeback, call, e);
+	return kind ? kind : counted_list(&c->counted, call, &request, note_room, c, e);
 }
 
 /* Whether it fits, asked where it seems not to; a disk that tells nothing has room. */

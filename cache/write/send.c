@@ -13,7 +13,7 @@
 
 /* ---- One batch ---- */
 
-static enum err ask(struct pending *p, struct batch *b, struct error *e)
+static enum err ask(struct writeback *p, struct batch *b, struct error *e)
 {
 	struct call call = cache_call_of_ours(p->cache, &p->cancel);
 	struct apply_request request = { .first_sequence =
@@ -23,7 +23,7 @@ static enum err ask(struct pending *p, struct batch *b, struct error *e)
 		.changes = b->changes,
 		.changes_count = b->count };
 
-	call.is_background = !b->is_wanted;
+	call.is_background = !b->is_urgent;
 	call.progress = &b->progress;
 	memcpy(request.journal, journal_id(p->journal), sizeof request.journal);
 	memset(b->results, 0, b->count * sizeof *b->results);
@@ -31,7 +31,7 @@ static enum err ask(struct pending *p, struct batch *b, struct error *e)
 
 	b->progress.is_too_large = b->progress.has_no_room = false;
 	if (!kind)
-		kind = metered_apply(&p->cache->metered, &call, &request, b->results, e);
+		kind = counted_apply(&p->cache->counted, &call, &request, b->results, e);
 	b->is_too_large = kind == ERR_UNREACHABLE && b->progress.is_too_large;
 	b->has_no_room = kind && b->progress.has_no_room;
 	if (b->has_no_room) {
@@ -48,25 +48,25 @@ static enum err ask(struct pending *p, struct batch *b, struct error *e)
  * Whether a user asks for this attempt: somebody waits, or used the mount since the last attempt
  * failed. So what was pending when somebody paused the sandbox does not wake the sandbox.
  */
-static bool is_wanted_locked(const struct pending *p)
+static bool is_wanted_locked(const struct writeback *p)
 {
 	if (p->waiting || !p->failure.kind)
 		return p->waiting;
 	return p->doubted >= p->failed_attempt || cache_uses(p->cache) != p->failed_uses;
 }
 
-static uint64_t begin_attempt_locked(struct pending *p, struct batch *b)
+static uint64_t begin_attempt_locked(struct writeback *p, struct batch *b)
 {
 	batch_learn_settled_locked(p, b);
 	p->moved.sent -= b->progress.sent;
 	b->progress = progress_now();
 	b->progress.also = &p->moved;
-	b->is_wanted = is_wanted_locked(p);
+	b->is_urgent = is_wanted_locked(p);
 	b->departures = p->under_way == 1 ? p->departures : 0;
 	return ++p->attempts;
 }
 
-static void note_failure_locked(struct pending *p, uint64_t attempt, const struct error *e)
+static void note_failure_locked(struct writeback *p, uint64_t attempt, const struct error *e)
 {
 	p->failures++;
 	p->failure = *e;
@@ -76,14 +76,14 @@ static void note_failure_locked(struct pending *p, uint64_t attempt, const struc
 }
 
 /* While somebody waits for the sandbox another attempt is soon, whether he came before the pause or comes in it. */
-static int64_t pause_end_locked(const struct pending *p, int64_t begun_ms, int64_t pause_ms)
+static int64_t pause_end_locked(const struct writeback *p, int64_t begun_ms, int64_t pause_ms)
 {
-	bool is_wanted = p->waiting || p->looked_ms + p->pause_ms >= begun_ms;
+	bool is_urgent = p->waiting || p->looked_ms + p->pause_ms >= begun_ms;
 
-	return begun_ms + (is_wanted ? p->pause_ms : pause_ms);
+	return begun_ms + (is_urgent ? p->pause_ms : pause_ms);
 }
 
-static void pause_locked(struct pending *p, uint64_t attempt, int64_t pause_ms)
+static void pause_locked(struct writeback *p, uint64_t attempt, int64_t pause_ms)
 {
 	int64_t begun_ms = monotonic_ms();
 	int64_t end_ms = pause_end_locked(p, begun_ms, pause_ms);
@@ -94,7 +94,7 @@ static void pause_locked(struct pending *p, uint64_t attempt, int64_t pause_ms)
 	}
 }
 
-static enum err try(struct pending *p, struct batch *b, struct error *e)
+static enum err try(struct writeback *p, struct batch *b, struct error *e)
 {
 	enum err kind = b->is_ready ? ERR_OK : batch_prepare(p, b, e);
 
@@ -117,18 +117,18 @@ static bool may_pass(const struct batch *b, enum err kind)
 }
 
 /* What has no number is told by what is there by now (verify.c). */
-static void repeat_locked(struct pending *p, struct batch *b)
+static void repeat_locked(struct writeback *p, struct batch *b)
 {
 	batch_is_late_locked(p, b);
 	if (!b->is_ready)
 		return;
 	b->is_repeated = b->first_sequence;
 	for (size_t n = 0; n < b->count && !b->is_repeated; n++)
-		b->queued[n]->may_be_done = true;
+		b->queued[n]->outcome_unknown = true;
 }
 
 /* The same again, until there is an answer: what was done already is not done twice. Without the lock in between. */
-static void try_until_answered(struct pending *p, struct batch *b, struct error *e)
+static void try_until_answered(struct writeback *p, struct batch *b, struct error *e)
 {
 	int64_t pause_ms = p->pause_ms;
 
@@ -155,14 +155,14 @@ static void try_until_answered(struct pending *p, struct batch *b, struct error 
 		pthread_mutex_unlock(&p->lock);
 		if (stopping)
 			return;
-		pause_ms =
-			pause_ms * 2 < PENDING_PAUSE_MOST_MS ? pause_ms * 2 : PENDING_PAUSE_MOST_MS;
+		pause_ms = pause_ms * 2 < WRITEBACK_PAUSE_MOST_MS ? pause_ms * 2
+								  : WRITEBACK_PAUSE_MOST_MS;
 		*e = (struct error){ 0 };
 	}
 }
 
 /* What is given up at the end stays in the journal. */
-static void finish_locked(struct pending *p, struct batch *b, const struct error *e)
+static void finish_locked(struct writeback *p, struct batch *b, const struct error *e)
 {
 	if (b->is_cut)
 		return;
@@ -181,7 +181,7 @@ static void finish_locked(struct pending *p, struct batch *b, const struct error
 		batch_answered_locked(p, b);
 }
 
-static void send_locked(struct pending *p, struct batch *b)
+static void send_locked(struct writeback *p, struct batch *b)
 {
 	struct error e = { 0 };
 
@@ -200,20 +200,20 @@ static void send_locked(struct pending *p, struct batch *b)
 /* ---- The threads ---- */
 
 /* When to look again at what waits until it is whole, and at what others did beside it meanwhile. */
-static int64_t look_at_held_locked(struct pending *p)
+static int64_t look_at_held_locked(struct writeback *p)
 {
 	int64_t now_ms = monotonic_ms();
-	int64_t look_ms = pending_release_open_locked(p, now_ms);
+	int64_t look_ms = writeback_release_open_locked(p, now_ms);
 
 	if (look_ms == INT64_MAX)
 		return look_ms;
-	tree_judge_overdue(p->cache->tree);
+	tree_resolve_overdue(p->cache->tree);
 	return look_ms < now_ms + TREE_LATE_MS ? look_ms : now_ms + TREE_LATE_MS;
 }
 
 static void *send_all(void *context)
 {
-	struct pending *p = context;
+	struct writeback *p = context;
 	struct batch b;
 	int64_t next_ms;
 
@@ -237,10 +237,10 @@ static void *send_all(void *context)
 	return NULL;
 }
 
-void senders_wake_locked(struct pending *p)
+void senders_wake_locked(struct writeback *p)
 {
 	pthread_cond_broadcast(&p->changed);
-	if (p->senders_idle || p->senders_count == PENDING_SENDERS_MAX || p->stopping)
+	if (p->senders_idle || p->senders_count == WRITEBACK_SENDERS_MAX || p->stopping)
 		return;
 	if (pthread_create(&p->senders[p->senders_count], NULL, send_all, p))
 		return;
@@ -248,7 +248,7 @@ void senders_wake_locked(struct pending *p)
 	p->senders_idle++;
 }
 
-void senders_stop(struct pending *p)
+void senders_stop(struct writeback *p)
 {
 	pthread_mutex_lock(&p->lock);
 	p->stopping = true;

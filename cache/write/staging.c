@@ -18,7 +18,7 @@
 /* ---- Names ---- */
 
 /* Of the journal, since they last as long as it; of the mount, since each counts from 1. */
-char *pending_new_name(struct pending *p)
+char *writeback_new_name(struct writeback *p)
 {
 	char word[CACHE_WORD_SIZE];
 	uint64_t mount;
@@ -34,7 +34,7 @@ char *pending_new_name(struct pending *p)
 
 /* ---- Holding back ---- */
 
-static void count_held(const struct queued *q, int delta)
+static void count_held(const struct op *q, int delta)
 {
 	for (int n = 0; n < TREE_SCOPE_MAX; n++)
 		if (q->about.scope.inodes[n])
@@ -42,24 +42,24 @@ static void count_held(const struct queued *q, int delta)
 }
 
 /* What the sandbox says meanwhile, of the directory too, is not what is shown. */
-static void begin_locked(struct pending *p, struct queued *place)
+static void begin_locked(struct writeback *p, struct op *place)
 {
-	place->about.scope.is_foreseen = true;
+	place->about.scope.has_local_effect = true;
 	tree_change_begins(p->cache->tree, &place->about.scope);
 }
 
 /* A sender does, when it next looks at what is held. */
-static void look_later(const struct pending *p, struct backlog *b)
+static void look_later(const struct writeback *p, struct inode_ops *b)
 {
 	b->place_look_ms = monotonic_ms() + p->open_ms;
 	b->place_bytes = 0;
 }
 
-static enum err hold_locked(struct pending *p, const struct change *place,
-	const struct change_about *about, struct queued **out, struct error *e)
+static enum err hold_locked(struct writeback *p, const struct change *place,
+	const struct change_about *about, struct op **out, struct error *e)
 {
 	fault_point("pending.staged");
-	enum err kind = pending_prepare_locked(p, place, about, out, e);
+	enum err kind = writeback_prepare_locked(p, place, about, out, e);
 
 	if (kind)
 		return kind;
@@ -76,7 +76,7 @@ static enum err hold_locked(struct pending *p, const struct change *place,
 }
 
 /* What was made empty stays as it is, with its times. */
-static void become_removal(struct pending *p, struct queued *q)
+static void become_removal(struct writeback *p, struct op *q)
 {
 	tree_replacing(p->cache->tree, q->about.target, -1);
 	q->about.target = NULL;
@@ -87,13 +87,13 @@ static void become_removal(struct pending *p, struct queued *q)
 /* ---- A small file, told at once ---- */
 
 /* What was written to a file since it was made, where that is all that was done to it; false: there is more. */
-static bool is_just_written(const struct backlog *b, struct queued **write)
+static bool is_just_written(const struct inode_ops *b, struct op **write)
 {
 	*write = b->owes == 2 && b->last != b->maker ? b->last : NULL;
 	return b->maker && (*write || (b->owes == 1 && b->last == b->maker));
 }
 
-static bool are_together(struct pending *p, const struct queued *create, const struct queued *last)
+static bool are_together(struct writeback *p, const struct op *create, const struct op *last)
 {
 	uint64_t number =
 		last->pieces_count ? last->pieces[last->pieces_count - 1].number : last->number;
@@ -102,25 +102,24 @@ static bool are_together(struct pending *p, const struct queued *create, const s
 }
 
 /* Of what has not left yet the sandbox hears in one change: made, written and in its place. */
-static void bring_locked(struct pending *p, struct queued *place)
+static void bring_locked(struct writeback *p, struct op *place)
 {
-	struct backlog *b = place->about.target->backlog;
-	struct queued *create = b->maker, *write;
+	struct inode_ops *b = place->about.target->backlog;
+	struct op *create = b->maker, *write;
 
 	if (!place->moved[0] || !is_just_written(b, &write) ||
-		!queued_may_bring(place, create, write) ||
-		!are_together(p, create, write ? write : place) ||
-		!queued_bring(place, create, write))
+		!op_may_bring(place, create, write) ||
+		!are_together(p, create, write ? write : place) || !op_bring(place, create, write))
 		return;
 	place->made = create->made;
-	pending_remove_locked(p, create, OP_ELIDED, "a part of its rename");
+	writeback_remove_locked(p, create, OP_ELIDED, "a part of its rename");
 	if (write)
-		pending_remove_locked(p, write, OP_ELIDED, "a part of its rename");
+		writeback_remove_locked(p, write, OP_ELIDED, "a part of its rename");
 }
 
-static void let_go_locked(struct pending *p, struct queued *q)
+static void let_go_locked(struct writeback *p, struct op *q)
 {
-	bool is_for_nothing = queued_replaces_made(q) && !q->is_used;
+	bool is_for_nothing = op_replaces_made(q) && !q->is_used;
 
 	TAILQ_REMOVE(&p->held, q, link);
 	q->about.target->backlog->place = NULL;
@@ -129,67 +128,67 @@ static void let_go_locked(struct pending *p, struct queued *q)
 	else
 		bring_locked(p, q);
 	count_held(q, -1);
-	pending_enter_locked(p, q);
+	writeback_enter_locked(p, q);
 	fault_point("pending.released");
 }
 
-void pending_release_locked(struct pending *p, const struct inode *i)
+void writeback_release_locked(struct writeback *p, const struct inode *i)
 {
-	for (struct queued *q = TAILQ_FIRST(&p->held), *next; q; q = next) {
+	for (struct op *q = TAILQ_FIRST(&p->held), *next; q; q = next) {
 		next = TAILQ_NEXT(q, link);
-		if (queued_touches(q, i))
+		if (op_touches(q, i))
 			let_go_locked(p, q);
 	}
 }
 
-void pending_release_all_locked(struct pending *p)
+void writeback_release_all_locked(struct writeback *p)
 {
 	while (!TAILQ_EMPTY(&p->held))
 		let_go_locked(p, TAILQ_FIRST(&p->held));
 }
 
-void pending_release_unsure_locked(struct pending *p)
+void writeback_release_unsure_locked(struct writeback *p)
 {
-	for (struct queued *q = TAILQ_FIRST(&p->held), *next; q; q = next) {
+	for (struct op *q = TAILQ_FIRST(&p->held), *next; q; q = next) {
 		next = TAILQ_NEXT(q, link);
-		if (!queued_replaces_made(q))
+		if (!op_replaces_made(q))
 			let_go_locked(p, q);
 	}
 }
 
-void pending_release(struct pending *p, struct inode *i)
+void writeback_release(struct writeback *p, struct inode *i)
 {
 	if (!p)
 		return;
 	pthread_mutex_lock(&p->lock);
 	if (i->backlog && i->backlog->place)
-		pending_release_locked(p, i);
+		writeback_release_locked(p, i);
 	pthread_mutex_unlock(&p->lock);
 }
 
 /* ---- What stays open ---- */
 
-void pending_staged_more_locked(struct inode *i, size_t len)
+void writeback_staged_more_locked(struct inode *i, size_t len)
 {
 	if (i->backlog && i->backlog->place)
 		i->backlog->place_bytes += len;
 }
 
 /* A log, or what an editor keeps to itself. Whoever copies is held up by nothing but us. */
-static bool is_left_open(const struct pending *p, const struct backlog *b)
+static bool is_left_open(const struct writeback *p, const struct inode_ops *b)
 {
 	bool is_held_up =
-		p->moves || p->failure.kind || !pending_has_room_locked(p, PENDING_MOUTHFUL);
+		p->moves || p->failure.kind || !writeback_has_room_locked(p, WRITEBACK_WRITE_MAX);
 
-	return !is_held_up && b->place_bytes < PENDING_MOUTHFUL;
+	return !is_held_up && b->place_bytes < WRITEBACK_WRITE_MAX;
 }
 
-int64_t pending_release_open_locked(struct pending *p, int64_t now_ms)
+int64_t writeback_release_open_locked(struct writeback *p, int64_t now_ms)
 {
 	int64_t next_ms = INT64_MAX;
 
-	for (struct queued *q = TAILQ_FIRST(&p->held), *next; q; q = next) {
-		struct backlog *b = q->about.target->backlog;
+	for (struct op *q = TAILQ_FIRST(&p->held), *next; q; q = next) {
+		struct inode_ops *b = q->about.target->backlog;
 
 		next = TAILQ_NEXT(q, link);
 		if (b->place_look_ms <= now_ms && is_left_open(p, b)) {
@@ -205,30 +204,30 @@ int64_t pending_release_open_locked(struct pending *p, int64_t now_ms)
 
 /* ---- New files ---- */
 
-enum err pending_stage_new_locked(struct pending *p, struct inode *i, struct inode *dir,
+enum err writeback_stage_new_locked(struct writeback *p, struct inode *i, struct inode *dir,
 	const struct change *place, bool may_replace, struct error *e)
 {
 	const struct change_about about = { .scope.inodes = { dir, i }, .target = i, .dir = dir };
-	struct queued *q;
+	struct op *q;
 	enum err kind = hold_locked(p, place, &about, &q, e);
 
 	if (kind)
 		return kind;
 	q->may_replace = may_replace;
 	q->moved[0] = i;
-	tree_owe_name(p->cache->tree, i, 1);
+	tree_mark_unsynced(p->cache->tree, i, 1);
 	return ERR_OK;
 }
 
 /* ---- Files that are written anew ---- */
 
-static bool is_over(const struct queued *place)
+static bool is_over(const struct op *place)
 {
 	return place->change.flags & CHANGE_REPLACE;
 }
 
-static enum err make_beside_locked(struct pending *p, struct inode *i, const char *staged,
-	struct queued **out, struct error *e)
+static enum err make_beside_locked(
+	struct writeback *p, struct inode *i, const char *staged, struct op **out, struct error *e)
 {
 	const struct change_about about = { .scope.inodes = { i }, .target = i };
 	const struct change change = { .op = CHANGE_CREATE,
@@ -237,15 +236,15 @@ static enum err make_beside_locked(struct pending *p, struct inode *i, const cha
 		.mode = 0600,
 		.uid = CHANGE_NO_OWNER,
 		.gid = CHANGE_NO_OWNER };
-	enum err kind = pending_add_locked(p, &change, &about, out, e);
+	enum err kind = writeback_add_locked(p, &change, &about, out, e);
 
 	if (!kind)
-		(*out)->is_beside = (*out)->is_lazy = true;
+		(*out)->is_beside = (*out)->may_wait = true;
 	return kind;
 }
 
 /* As far as the sandbox has told. */
-static bool is_still_empty(struct pending *p, struct inode *i)
+static bool is_still_empty(struct writeback *p, struct inode *i)
 {
 	struct attr attr;
 
@@ -254,7 +253,7 @@ static bool is_still_empty(struct pending *p, struct inode *i)
 }
 
 /* What made it has just been answered, believed for long or not; or it is still to be. */
-static struct version version_of_made(struct pending *p, struct inode *i)
+static struct version version_of_made(struct writeback *p, struct inode *i)
 {
 	struct attr attr;
 
@@ -264,7 +263,7 @@ static struct version version_of_made(struct pending *p, struct inode *i)
 	return version_shown(&attr);
 }
 
-static enum err over_locked(struct pending *p, struct inode *i, const struct staging *s,
+static enum err over_locked(struct writeback *p, struct inode *i, const struct staging *s,
 	const char *staged, const char *path, struct error *e)
 {
 	const struct change_about about = { .scope.inodes = { i }, .target = i };
@@ -274,31 +273,31 @@ static enum err over_locked(struct pending *p, struct inode *i, const struct sta
 		.path = staged,
 		.path2 = path,
 		.target2 = tree_expect(p->cache->tree, i),
-		.version2 = replaces ? version_of_made(p, i) : pending_version_locked(p, i) };
-	struct queued *made, *held;
+		.version2 = replaces ? version_of_made(p, i) : writeback_version_locked(p, i) };
+	struct op *made, *held;
 	enum err kind = make_beside_locked(p, i, staged, &made, e);
 
 	if (kind)
 		return kind;
 	kind = hold_locked(p, &place, &about, &held, e);
 	if (!kind) {
-		held->yields = s->yields;
+		held->loses_conflict = s->loses_conflict;
 		if (replaces) {
 			tree_replacing(p->cache->tree, i, 1);
 			tree_number(p->cache->tree, i);
 		}
 		return ERR_OK;
 	}
-	queued_note_done(made, p->journal, NULL);
-	pending_remove_locked(p, made, OP_ELIDED, "taken back");
+	op_note_done(made, p->journal, NULL);
+	writeback_remove_locked(p, made, OP_ELIDED, "taken back");
 	return kind;
 }
 
 /* What is staged already, for this reason or since it has no name any more, is seen by nobody. */
 static enum err stage_locked(
-	struct pending *p, struct inode *i, const struct staging *s, struct error *e)
+	struct writeback *p, struct inode *i, const struct staging *s, struct error *e)
 {
-	AUTO_FREE char *staged = pending_new_name(p);
+	AUTO_FREE char *staged = writeback_new_name(p);
 	AUTO_TREE_PATH struct tree_path path = { 0 };
 
 	if (!staged)
@@ -307,37 +306,37 @@ static enum err stage_locked(
 
 	if (kind || path_is_staged(path.text) || (i->backlog && i->backlog->place))
 		return kind;
-	if (s->yields && !is_still_empty(p, i))
+	if (s->loses_conflict && !is_still_empty(p, i))
 		return ERR_OK;
 	return over_locked(p, i, s, staged, path.text, e);
 }
 
-enum err pending_stage_over_locked(struct pending *p, struct inode *i, struct error *e)
+enum err writeback_stage_over_locked(struct writeback *p, struct inode *i, struct error *e)
 {
 	return stage_locked(p, i, &(struct staging){ 0 }, e);
 }
 
-void pending_stage(
-	struct pending *p, const struct call *call, struct inode *i, const struct staging *s)
+void writeback_stage(
+	struct writeback *p, const struct call *call, struct inode *i, const struct staging *s)
 {
 	if (!p)
 		return;
 	pthread_mutex_lock(&p->lock);
-	if (!pending_room_locked(p, call, 0, NULL))
+	if (!writeback_room_locked(p, call, 0, NULL))
 		stage_locked(p, i, s, NULL);
 	pthread_mutex_unlock(&p->lock);
 }
 
 /* ---- What is done to them ---- */
 
-const char *pending_staged_path_locked(
-	struct pending *p, struct inode *i, unsigned set, bool *is_beside)
+const char *writeback_staged_path_locked(
+	struct writeback *p, struct inode *i, unsigned set, bool *is_beside)
 {
-	const struct queued *place = i->backlog ? i->backlog->place : NULL;
+	const struct op *place = i->backlog ? i->backlog->place : NULL;
 
 	*is_beside = place && is_over(place);
 	if (*is_beside && set & ~(unsigned)(SET_SIZE | SET_ATIME | SET_MTIME)) {
-		pending_release_locked(p, i);
+		writeback_release_locked(p, i);
 		*is_beside = false;
 		return NULL;
 	}

@@ -33,12 +33,12 @@ static const unsigned transitions[OP_STATES] = {
 		TO(OP_CONFLICT) | TO(OP_KEPT),
 };
 
-static unsigned long long number_of(const struct queued *q)
+static unsigned long long number_of(const struct op *q)
 {
 	return q->about.target ? (unsigned long long)q->about.target->attr.ino : 0;
 }
 
-void op_becomes(struct queued *q, enum op_state state, const char *why)
+void op_becomes(struct op *q, enum op_state state, const char *why)
 {
 	assert(transitions[q->state] & TO(state));
 	log_debug(LOG_WRITE, "%s /%s, inode %llu, entry %llu: %s to %s: %s",

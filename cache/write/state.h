@@ -18,7 +18,7 @@
  *
  * A change in the state SENT is in exactly one batch under way. One in the state UNKNOWN was in a
  * batch without an answer: the sandbox may have it. What is not a state of the change itself (who
- * waits for it, what it is held against) are the fields of struct queued.
+ * waits for it, what it is held against) are the fields of struct op.
  */
 #pragma once
 
@@ -38,7 +38,7 @@ enum op_state {
 	OP_STATES,   /* how many there are */
 };
 
-struct queued;
+struct op;
 
 /* `why`: what brought it about, for the trace. The lock of what is pending is held. */
-void op_becomes(struct queued *q, enum op_state state, const char *why);
+void op_becomes(struct op *q, enum op_state state, const char *why);

@@ -11,14 +11,14 @@
 #include <sys/stat.h>
 
 /* Only the owner may set them. */
-static bool may_set(const struct pending *p, const struct attr *attr)
+static bool may_set(const struct writeback *p, const struct attr *attr)
 {
 	uint32_t uid = p->cache->sandbox.identity.uid;
 
 	return uid == 0 || uid == attr->uid;
 }
 
-struct timespec pending_stamp_locked(struct pending *p, struct inode *i, struct change *change)
+struct timespec writeback_stamp_locked(struct writeback *p, struct inode *i, struct change *change)
 {
 	struct tree *t = p->cache->tree;
 	struct timespec now = tree_time_of_change(t, i, cache_time_of_change(p->cache));
@@ -32,10 +32,10 @@ struct timespec pending_stamp_locked(struct pending *p, struct inode *i, struct 
 	return now;
 }
 
-static struct queued *set_mtime_locked(struct pending *p, struct inode *i)
+static struct op *set_mtime_locked(struct writeback *p, struct inode *i)
 {
 	struct tree *t = p->cache->tree;
-	struct queued *q = NULL;
+	struct op *q = NULL;
 	struct attr attr;
 
 	tree_attr(t, i, &attr);
@@ -47,24 +47,24 @@ static struct queued *set_mtime_locked(struct pending *p, struct inode *i)
 		.mtime = attr.mtime };
 
 	/* It is shown already, and no change of it. */
-	pending_set_unseen_locked(p, i, &change, &q, NULL);
+	writeback_set_unseen_locked(p, i, &change, &q, NULL);
 	return q;
 }
 
 /* ---- Files: at their close ---- */
 
-static bool contents_are_owed(const struct backlog *b)
+static bool contents_are_unsynced(const struct inode_ops *b)
 {
-	const struct queued *last = b ? b->last : NULL;
+	const struct op *last = b ? b->last : NULL;
 
-	return last && (queued_changes_contents(last) || last->change.op == CHANGE_RENAME);
+	return last && (op_changes_contents(last) || last->change.op == CHANGE_RENAME);
 }
 
 /*
  * Whether the change that is told says the time already. Of several parts on their way any may be
  * the last one to arrive.
  */
-static bool is_time_told_locked(const struct pending *p, const struct backlog *b)
+static bool is_time_told_locked(const struct writeback *p, const struct inode_ops *b)
 {
 	const struct change *c = &b->last->change;
 	bool is_only = b->owes == (b->maker && b->maker != b->last ? 2 : 1);
@@ -74,20 +74,20 @@ static bool is_time_told_locked(const struct pending *p, const struct backlog *b
 	return is_only && c->set & SET_MTIME && time_equals(c->mtime, attr.mtime);
 }
 
-static bool is_time_owed_locked(const struct pending *p, const struct backlog *b)
+static bool is_time_unsynced_locked(const struct writeback *p, const struct inode_ops *b)
 {
-	return contents_are_owed(b) && !is_time_told_locked(p, b);
+	return contents_are_unsynced(b) && !is_time_told_locked(p, b);
 }
 
-void pending_keep_times(struct pending *p, struct inode *i)
+void writeback_keep_times(struct writeback *p, struct inode *i)
 {
 	if (!p)
 		return;
 	const struct call call = { .progress_ms = cache_progress_ms(p->cache) };
 
 	pthread_mutex_lock(&p->lock);
-	pending_still_locked(p, &call, NULL);
-	if (is_time_owed_locked(p, i->backlog))
+	writeback_still_locked(p, &call, NULL);
+	if (is_time_unsynced_locked(p, i->backlog))
 		set_mtime_locked(p, i);
 	pthread_mutex_unlock(&p->lock);
 }
@@ -96,21 +96,21 @@ void pending_keep_times(struct pending *p, struct inode *i)
  * An open file may be closed already: the kernel tells of the last close(2) when that has returned.
  * A command behind the barrier would see the time change, or would have removed the file by then.
  */
-void pending_keep_open_times_locked(struct pending *p)
+void writeback_keep_open_times_locked(struct writeback *p)
 {
-	struct backlog *b;
+	struct inode_ops *b;
 
 	/* The path of the file may be on its way to another. */
 	if (p->moves)
 		return;
 	TAILQ_FOREACH(b, &p->backlogs, link)
-	if (is_time_owed_locked(p, b) && tree_is_open(p->cache->tree, b->inode))
+	if (is_time_unsynced_locked(p, b) && tree_is_open(p->cache->tree, b->inode))
 		set_mtime_locked(p, b->inode);
 }
 
 /* ---- Directories and what has no contents: when they are sent ---- */
 
-static bool sets_mtime(const struct queued *q, const struct inode *i, struct timespec mtime)
+static bool sets_mtime(const struct op *q, const struct inode *i, struct timespec mtime)
 {
 	const struct change *c = &q->change;
 	bool is_of_it = q->about.target == i && (c->op == CHANGE_SETATTR || q->made == i);
@@ -119,9 +119,9 @@ static bool sets_mtime(const struct queued *q, const struct inode *i, struct tim
 }
 
 /* Without a youngest change that was one which the sandbox never hears of (elide.c). */
-static bool times_are_owed(const struct pending *p, const struct backlog *b)
+static bool times_are_unsynced(const struct writeback *p, const struct inode_ops *b)
 {
-	const struct queued *last = b->last;
+	const struct op *last = b->last;
 	struct attr attr;
 
 	tree_attr(p->cache->tree, b->inode, &attr);
@@ -131,37 +131,37 @@ static bool times_are_owed(const struct pending *p, const struct backlog *b)
 }
 
 /* Whether the time comes behind what is large: that is no small save, or is on its way. */
-static bool is_behind_others(const struct pending *p, const struct queued *time)
+static bool is_behind_others(const struct writeback *p, const struct op *time)
 {
-	const struct queued *q;
+	const struct op *q;
 
 	for (q = TAILQ_FIRST(&p->queue); q != time; q = TAILQ_NEXT(q, link))
-		if ((q->state == OP_SENT || !q->is_urgent) && queued_is_bound_to(time, q))
+		if ((q->state == OP_SENT || !q->is_small_save) && op_is_bound_to(time, q))
 			return true;
 	return false;
 }
 
 /* The time leaves with the change that it follows, or with what is large. */
-static void keep_other_time_locked(struct pending *p, struct backlog *b)
+static void keep_other_time_locked(struct writeback *p, struct inode_ops *b)
 {
-	bool is_wanted = b->is_time_late || (b->last && b->last->is_wanted);
-	bool is_urgent = b->last && b->last->is_urgent;
-	struct queued *q = set_mtime_locked(p, b->inode);
+	bool is_urgent = b->is_time_late || (b->last && b->last->is_urgent);
+	bool is_small_save = b->last && b->last->is_small_save;
+	struct op *q = set_mtime_locked(p, b->inode);
 
 	b->is_time_late = false;
 	if (!q)
 		return;
-	q->is_wanted = is_wanted;
-	q->is_urgent = is_urgent && !is_behind_others(p, q);
+	q->is_urgent = is_urgent;
+	q->is_small_save = is_small_save && !is_behind_others(p, q);
 }
 
 /* Whether a time of the directory is in the queue that leaves with what is large. */
-static bool awaits_time(const struct pending *p, const struct inode *i)
+static bool awaits_time(const struct writeback *p, const struct inode *i)
 {
-	const struct queued *q;
+	const struct op *q;
 
 	TAILQ_FOREACH(q, &p->queue, link)
-	if (q->about.target == i && q->state != OP_SENT && !q->is_urgent && queued_keeps_time(q))
+	if (q->about.target == i && q->state != OP_SENT && !q->is_small_save && op_keeps_time(q))
 		return true;
 	return false;
 }
@@ -170,15 +170,15 @@ static bool awaits_time(const struct pending *p, const struct inode *i)
  * Behind small saves alone a time that leaves with what is large would be the next of many: there is
  * one for each save. One is enough there, and the last time is set behind that when it leaves.
  */
-void pending_keep_other_times_locked(struct pending *p, bool is_urgent_only)
+void writeback_keep_other_times_locked(struct writeback *p, bool is_urgent_only)
 {
-	struct backlog *b;
+	struct inode_ops *b;
 
 	TAILQ_FOREACH(b, &p->backlogs, link)
 	{
-		bool is_meant = !is_urgent_only || (b->last && b->last->is_urgent);
+		bool is_meant = !is_urgent_only || (b->last && b->last->is_small_save);
 
-		if (!b->is_time_late && !(is_meant && times_are_owed(p, b)))
+		if (!b->is_time_late && !(is_meant && times_are_unsynced(p, b)))
 			continue;
 		if (is_urgent_only && awaits_time(p, b->inode))
 			b->is_time_late = true;
@@ -187,21 +187,21 @@ void pending_keep_other_times_locked(struct pending *p, bool is_urgent_only)
 	}
 }
 
-void pending_keep_late_times_locked(struct pending *p)
+void writeback_keep_late_times_locked(struct writeback *p)
 {
-	struct backlog *b;
+	struct inode_ops *b;
 
 	TAILQ_FOREACH(b, &p->backlogs, link)
 	if (b->is_time_late)
 		keep_other_time_locked(p, b);
 }
 
-void pending_keep_time_lazily_locked(struct pending *p, struct inode *dir)
+void writeback_keep_time_lazily_locked(struct writeback *p, struct inode *dir)
 {
-	const struct queued *last = dir->backlog ? dir->backlog->last : NULL;
-	struct queued *q =
-		last && last->is_lazy && last->state != OP_SENT ? NULL : set_mtime_locked(p, dir);
+	const struct op *last = dir->backlog ? dir->backlog->last : NULL;
+	struct op *q =
+		last && last->may_wait && last->state != OP_SENT ? NULL : set_mtime_locked(p, dir);
 
 	if (q)
-		q->is_lazy = true;
+		q->may_wait = true;
 }

@@ -18,7 +18,7 @@
 /* So many are asked for in one call. */
 #define ITEMS_MAX 256
 /* As many as the batches have, which leave beside each other, where each call brings one change of the largest. */
-#define TRIES_MAX (PENDING_SENDERS_MAX * (PENDING_BATCH_MAX / QUEUED_CONTENTS_MAX + 1))
+#define TRIES_MAX (WRITEBACK_SENDERS_MAX * (WRITEBACK_BATCH_MAX / OP_CONTENTS_MAX + 1))
 
 /* Some of those of a file, and whether one is there. */
 struct comparing {
@@ -57,11 +57,11 @@ static enum err take_piece(void *context, const struct fetch_piece *piece, struc
 }
 
 static enum err ask(
-	struct pending *p, const struct call *call, struct comparing *c, struct error *e)
+	struct writeback *p, const struct call *call, struct comparing *c, struct error *e)
 {
 	struct error why = { 0 };
 	enum err kind =
-		metered_fetch(&p->cache->metered, call, c->items, c->count, take_piece, c, &why);
+		counted_fetch(&p->cache->counted, call, c->items, c->count, take_piece, c, &why);
 
 	if (c->found || !cache_is_no_answer(kind))
 		return ERR_OK;
@@ -75,7 +75,7 @@ static bool is_based(const struct change *c)
 	return c->version.ctime.tv_sec || c->version.ctime.tv_nsec;
 }
 
-static bool takes(const struct pending *p, const struct comparing *c, const struct change *change)
+static bool takes(const struct writeback *p, const struct comparing *c, const struct change *change)
 {
 	return c->count < ITEMS_MAX &&
 		(!c->count || c->len + change->data_len <= provider_fetch_max(p->cache->provider));
@@ -98,14 +98,14 @@ static void add(struct comparing *c, const char *path, const struct change *chan
  * Any will do, for of two that went beside each other one may have arrived; the latest first, which none lies over. Those
  * before `*end`, which is how far it got.
  */
-static void gather(const struct pending *p, const struct batch *b, const char *path, size_t *end,
+static void gather(const struct writeback *p, const struct batch *b, const char *path, size_t *end,
 	struct comparing *c)
 {
 	*c = (struct comparing){ 0 };
 	for (; *end; --*end) {
 		const struct change *change = &b->changes[*end - 1];
 
-		if (!b->queued[*end - 1]->may_be_done || strcmp(change->path, path))
+		if (!b->queued[*end - 1]->outcome_unknown || strcmp(change->path, path))
 			continue;
 		if (!takes(p, c, change))
 			return;
@@ -115,7 +115,7 @@ static void gather(const struct pending *p, const struct batch *b, const char *p
 
 /* ---- Those that left beside them ---- */
 
-static bool is_in(const struct batch *b, const struct queued *q)
+static bool is_in(const struct batch *b, const struct op *q)
 {
 	for (size_t n = 0; n < b->count; n++)
 		if (b->queued[n] == q)
@@ -123,35 +123,35 @@ static bool is_in(const struct batch *b, const struct queued *q)
 	return false;
 }
 
-static bool left_beside(const struct batch *b, const struct queued *q, const char *path)
+static bool left_beside(const struct batch *b, const struct op *q, const char *path)
 {
-	return (q->state == OP_SENT || q->may_be_done) && q->change.op == CHANGE_WRITE &&
-		queued_has_contents(q) && !strcmp(q->change.path, path) && !is_in(b, q);
+	return (q->state == OP_SENT || q->outcome_unknown) && q->change.op == CHANGE_WRITE &&
+		op_has_contents(q) && !strcmp(q->change.path, path) && !is_in(b, q);
 }
 
 /* Where the journal gives its contents. */
 static void add_beside(
-	struct pending *p, struct comparing *c, const char *path, const struct queued *q)
+	struct writeback *p, struct comparing *c, const char *path, const struct op *q)
 {
 	unsigned char *grown = realloc(c->own, c->len + q->change.data_len);
 
 	if (!grown)
 		return;
 	c->own = grown;
-	if (!queued_read(q, p->journal, c->own + c->len, NULL))
+	if (!op_read_contents(q, p->journal, c->own + c->len, NULL))
 		add(c, path, &q->change, NULL);
 }
 
 /* The latest first, as above, but for the `*passed` that were told already. */
-static void gather_beside(struct pending *p, const struct batch *b, const char *path,
+static void gather_beside(struct writeback *p, const struct batch *b, const char *path,
 	size_t *passed, struct comparing *c)
 {
-	const struct queued *q;
+	const struct op *q;
 	size_t seen = 0, at = 0;
 
 	*c = (struct comparing){ 0 };
 	pthread_mutex_lock(&p->lock);
-	TAILQ_FOREACH_REVERSE(q, &p->queue, queued_list, link)
+	TAILQ_FOREACH_REVERSE(q, &p->queue, op_list, link)
 	{
 		if (!left_beside(b, q, path) || seen++ < *passed)
 			continue;
@@ -167,7 +167,7 @@ static void gather_beside(struct pending *p, const struct batch *b, const char *
 
 /* ---- All ---- */
 
-static enum err find_one(struct pending *p, const struct call *call, const struct batch *b,
+static enum err find_one(struct writeback *p, const struct call *call, const struct batch *b,
 	const char *path, bool *found, struct error *e)
 {
 	AUTO_FREE struct comparing *c = malloc(sizeof *c);
@@ -189,31 +189,31 @@ static enum err find_one(struct pending *p, const struct call *call, const struc
 	return kind;
 }
 
-static enum err find(struct pending *p, const struct call *call, const struct batch *b, size_t n,
+static enum err find(struct writeback *p, const struct call *call, const struct batch *b, size_t n,
 	struct error *e)
 {
-	struct queued *q = b->queued[n];
+	struct op *q = b->queued[n];
 
-	if (!q->may_be_done || !is_based(&b->changes[n]))
+	if (!q->outcome_unknown || !is_based(&b->changes[n]))
 		return ERR_OK;
-	return find_one(p, call, b, b->changes[n].path, &q->is_found, e);
+	return find_one(p, call, b, b->changes[n].path, &q->is_verified, e);
 }
 
 enum err batch_find_done(
-	struct pending *p, const struct call *call, struct batch *b, struct error *e)
+	struct writeback *p, const struct call *call, struct batch *b, struct error *e)
 {
 	enum err kind = ERR_OK;
 
 	for (size_t n = 0; n < b->count && !kind; n++) {
 		kind = find(p, call, b, n, e);
-		if (!kind && b->queued[n]->is_found)
+		if (!kind && b->queued[n]->is_verified)
 			b->changes[n].version = (struct version){ 0 };
 	}
 	return kind;
 }
 
 enum err batch_find_late(
-	struct pending *p, const struct call *call, struct batch *b, struct error *e)
+	struct writeback *p, const struct call *call, struct batch *b, struct error *e)
 {
 	enum err kind = ERR_OK;
 

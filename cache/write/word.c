@@ -7,7 +7,7 @@
 
 void cache_word(const struct cache *c, char out[CACHE_WORD_SIZE])
 {
-	const unsigned char *journal = pending_journal(c->pending);
+	const unsigned char *journal = writeback_journal(c->writeback);
 
 	hex_encode(out, journal ? journal : c->journal, JOURNAL_ID_SIZE);
 }

@@ -33,7 +33,7 @@ static uint64_t last_given_out(struct journal *j)
 	return noted > now_ns ? noted : now_ns;
 }
 
-static enum err open_journal(struct pending *p, const struct call *call, struct error *e)
+static enum err open_journal(struct writeback *p, const struct call *call, struct error *e)
 {
 	const struct cache *c = p->cache;
 	char source[JOURNAL_SOURCE_MAX];
@@ -56,32 +56,32 @@ static enum err open_journal(struct pending *p, const struct call *call, struct 
 }
 
 /* What is known of the sandbox is asked after it. If it takes too long it goes on behind, with nothing overtaking it. */
-static void wait_for_recovered(struct pending *p)
+static void wait_for_recovered(struct writeback *p)
 {
 	const struct call call = { .progress_ms = cache_progress_ms(p->cache),
 		.cancel = &p->cancel };
 	struct error e = { 0 };
 
-	if (pending_drain_all_quietly(p, &call, &e))
+	if (writeback_drain_all_quietly(p, &call, &e))
 		cache_note_error(p->cache, "changes of an earlier mount", &e);
 	pthread_mutex_lock(&p->lock);
 	inherited_log_locked(p);
 	pthread_mutex_unlock(&p->lock);
 }
 
-enum err pending_new(
-	struct pending **out, struct cache *c, const struct call *call, struct error *e)
+enum err writeback_new(
+	struct writeback **out, struct cache *c, const struct call *call, struct error *e)
 {
-	AUTO_FREE struct pending *p = calloc(1, sizeof *p);
+	AUTO_FREE struct writeback *p = calloc(1, sizeof *p);
 
 	if (!p)
 		return error_set(e, ERR_NO_MEMORY, "cache");
 	p->cache = c;
-	p->pause_ms = PENDING_PAUSE_MS;
-	p->open_ms = PENDING_OPEN_MS;
-	p->wait_ms = PENDING_WAIT_MS;
-	p->wait_most_ms = PENDING_WAIT_MOST_MS;
-	p->lazy_ms = PENDING_LAZY_MS;
+	p->pause_ms = WRITEBACK_PAUSE_MS;
+	p->open_ms = WRITEBACK_OPEN_MS;
+	p->wait_ms = WRITEBACK_WAIT_MS;
+	p->wait_most_ms = WRITEBACK_WAIT_MOST_MS;
+	p->lazy_ms = WRITEBACK_LAZY_MS;
 	TAILQ_INIT(&p->queue);
 	TAILQ_INIT(&p->held);
 	TAILQ_INIT(&p->backlogs);
@@ -98,7 +98,7 @@ enum err pending_new(
 	}
 	pthread_mutex_init(&p->lock, NULL);
 	condition_init(&p->changed);
-	kind = pending_recover(p, e);
+	kind = writeback_recover(p, e);
 	pthread_mutex_lock(&p->lock);
 	senders_wake_locked(p);
 	bool has_sender = p->senders_count > 0;
@@ -107,7 +107,7 @@ enum err pending_new(
 	if (!kind && !has_sender)
 		kind = error_set(e, ERR_NO_MEMORY, "a thread for sending changes");
 	if (kind) {
-		pending_free(take(p));
+		writeback_free(take(p));
 		return kind;
 	}
 	wait_for_recovered(p);
@@ -115,23 +115,23 @@ enum err pending_new(
 	return ERR_OK;
 }
 
-static void leave_locked(struct pending *p)
+static void leave_locked(struct writeback *p)
 {
-	pending_release_all_locked(p);
+	writeback_release_all_locked(p);
 	if (p->changes)
 		log_warn(LOG_CACHE,
 			"the mount ended before everything was sent: %llu changes are kept in %s",
 			(unsigned long long)p->changes, p->place ? p->place : "memory");
 	while (!TAILQ_EMPTY(&p->queue))
-		pending_remove_locked(p, TAILQ_FIRST(&p->queue), OP_KEPT, "the mount ends");
-	for (struct backlog *b = TAILQ_FIRST(&p->backlogs), *next; b; b = next) {
+		writeback_remove_locked(p, TAILQ_FIRST(&p->queue), OP_KEPT, "the mount ends");
+	for (struct inode_ops *b = TAILQ_FIRST(&p->backlogs), *next; b; b = next) {
 		next = TAILQ_NEXT(b, link);
 		b->for_handle = false;
-		backlog_rest_locked(p, b);
+		inode_ops_rest_locked(p, b);
 	}
 }
 
-bool pending_free(struct pending *p)
+bool writeback_free(struct writeback *p)
 {
 	if (!p)
 		return false;
@@ -151,19 +151,19 @@ bool pending_free(struct pending *p)
 	return is_done;
 }
 
-const unsigned char *pending_journal(const struct pending *p)
+const unsigned char *writeback_journal(const struct writeback *p)
 {
 	return p ? journal_id(p->journal) : NULL;
 }
 
-bool pending_took_up(const struct pending *p)
+bool writeback_took_up(const struct writeback *p)
 {
 	return p && journal_was_there(p->journal);
 }
 
 /* ---- What there is ---- */
 
-void pending_count(struct pending *p, struct cache_status *out)
+void writeback_count(struct writeback *p, struct cache_status *out)
 {
 	if (!p)
 		return;
@@ -180,7 +180,7 @@ void pending_count(struct pending *p, struct cache_status *out)
 }
 
 struct telling {
-	struct cache_parked *out;
+	struct cache_failed_change *out;
 	size_t count, room;
 };
 
@@ -189,10 +189,10 @@ static enum err tell_parked(void *context, const struct journal_entry *entry, st
 	struct telling *t = context;
 
 	(void)e;
-	if (!entry->is_parked || entry->is_part || change_is_in_staging(&entry->change) ||
+	if (!entry->has_failed || entry->is_part || change_is_in_staging(&entry->change) ||
 		t->count == t->room)
 		return ERR_OK;
-	struct cache_parked *out = &t->out[t->count++];
+	struct cache_failed_change *out = &t->out[t->count++];
 
 	out->op = entry->change.op;
 	snprintf(out->path, sizeof out->path, "%s", change_shown_path(&entry->change));
@@ -200,7 +200,7 @@ static enum err tell_parked(void *context, const struct journal_entry *entry, st
 	return ERR_OK;
 }
 
-size_t pending_parked(struct pending *p, struct cache_parked *out, size_t room)
+size_t writeback_failed(struct writeback *p, struct cache_failed_change *out, size_t room)
 {
 	struct telling t = { .out = out, .room = room };
 
@@ -209,7 +209,7 @@ size_t pending_parked(struct pending *p, struct cache_parked *out, size_t room)
 	return t.count;
 }
 
-const char *pending_place(const struct pending *p)
+const char *writeback_place(const struct writeback *p)
 {
 	return p ? p->place : NULL;
 }

@@ -16,43 +16,43 @@
  * Limits, in bytes: a mouthful is FUSE's largest request; a batch keeps a link of 100 Mbit/s and any round trip below
  * 0.6 s busy, and its request fits into 8 MiB.
  */
-#define PENDING_MOUTHFUL  VERB_DATA_MAX
-#define PENDING_BATCH_MAX ((size_t)15 * 512 * 1024)
+#define WRITEBACK_WRITE_MAX VERB_DATA_MAX
+#define WRITEBACK_BATCH_MAX ((size_t)15 * 512 * 1024)
 /*
  * Changes in one batch, whose paths and results take a few hundred bytes each; a quarter of them do not wait for more, and while
  * these are on their way a burst of small files makes as many again.
  */
-#define PENDING_CHANGES_MAX 8192
-#define PENDING_CHANGES_DUE (PENDING_CHANGES_MAX / 4)
+#define WRITEBACK_CHANGES_MAX 8192
+#define WRITEBACK_CHANGES_DUE (WRITEBACK_CHANGES_MAX / 4)
 /* Memory for all that is pending: whoever makes more waits. */
-#define PENDING_COST_MAX ((size_t)32 * 1024 * 1024)
+#define WRITEBACK_COST_MAX ((size_t)32 * 1024 * 1024)
 /* So long a change waits for others, and for those that follow it closely, in ms. */
-#define PENDING_WAIT_MS      100
-#define PENDING_WAIT_MOST_MS 500
+#define WRITEBACK_WAIT_MS      100
+#define WRITEBACK_WAIT_MOST_MS 500
 /*
  * Batches at once: a recorded one, others of nothing but contents, and one of small saves. A batch
  * takes twice its bytes while it is sent, so all batches together have a bound: the rest leaves
  * later.
  */
-#define PENDING_SENDERS_MAX 4
-#define PENDING_SENT_MAX    (2 * PENDING_BATCH_MAX)
+#define WRITEBACK_SENDERS_MAX 4
+#define WRITEBACK_SENT_MAX    (2 * WRITEBACK_BATCH_MAX)
 /*
  * The most that a small save loads a link with, in bytes: at 2 Mbit/s that takes a second. Where
  * more than this is pending, a small save that somebody waits for does not wait for what it is not
  * bound to. A change without contents loads the link, too.
  */
-#define PENDING_SMALL_MAX   ((uint64_t)256 * 1024)
-#define PENDING_CHANGE_LOAD 256
+#define WRITEBACK_SMALL_MAX   ((uint64_t)256 * 1024)
+#define WRITEBACK_CHANGE_LOAD 256
 /* From one attempt to the next while the sandbox cannot be reached, in ms; the first while somebody waits for it. */
-#define PENDING_PAUSE_MS      1000
-#define PENDING_PAUSE_MOST_MS 30000
+#define WRITEBACK_PAUSE_MS      1000
+#define WRITEBACK_PAUSE_MOST_MS 30000
 /* A file that stays open is seen all the same where so long, in ms, it was not given as much as is sent at once. */
-#define PENDING_OPEN_MS 5000
+#define WRITEBACK_OPEN_MS 5000
 /*
  * What is not worth a call of its own waits so long for one, in ms, and what others do beside it is not seen here meanwhile.
  * A file that stays open has left by then.
  */
-#define PENDING_LAZY_MS (PENDING_OPEN_MS + 1000)
+#define WRITEBACK_LAZY_MS (WRITEBACK_OPEN_MS + 1000)
 
 /* What the changes of a file are made to, none of which was answered yet. */
 struct base {
@@ -61,17 +61,17 @@ struct base {
 };
 
 /* What is pending of one inode, or refused and not reported, or being waited for. */
-struct backlog {
-	TAILQ_ENTRY(backlog) link;
+struct inode_ops {
+	TAILQ_ENTRY(inode_ops) link;
 	struct inode *inode;      /* pinned; its `backlog` leads here */
 	unsigned owes;            /* changes in the queue that touch it */
 	unsigned copied;          /* of these, those that only copy from it */
 	struct version copied_as; /* and the version that the last of them is held against */
 	unsigned held;            /* and those that touch it and are held back */
 	unsigned waiters;
-	struct queued *last;          /* the youngest of them */
-	struct queued *maker;         /* in the queue: makes it, and nothing else; or NULL */
-	struct queued *place;         /* held back: puts it in its place when it is whole */
+	struct op *last;              /* the youngest of them */
+	struct op *maker;             /* in the queue: makes it, and nothing else; or NULL */
+	struct op *place;             /* held back: puts it in its place when it is whole */
 	int64_t place_look_ms;        /* monotonic: when it is judged whether it is being copied */
 	size_t place_bytes;           /* written since that was done last */
 	struct version shown;         /* before the first of them; all zero: it is not known */
@@ -116,7 +116,7 @@ struct inherited {
 	bool for_barrier;   /* no barrier was told of one */
 };
 
-struct pending {
+struct writeback {
 	struct cache *cache;
 	struct journal *journal;
 	uint64_t journal_max; /* bytes */
@@ -125,9 +125,9 @@ struct pending {
 	pthread_mutex_t lock; /* guards what follows, every backlog and what is queued */
 	pthread_cond_t changed;
 	struct progress moved; /* of batches on their way */
-	struct queued_list queue;
-	struct queued_list held; /* not yet in it: staging.c */
-	TAILQ_HEAD(, backlog) backlogs;
+	struct op_list queue;
+	struct op_list held; /* not yet in it: staging.c */
+	TAILQ_HEAD(, inode_ops) backlogs;
 	uint64_t orders;          /* given out so far */
 	uint64_t recovered;       /* of these the last one to a change of an earlier mount */
 	struct named_list *named; /* those, by their names: buckets, a power of two; or NULL */
@@ -168,11 +168,11 @@ struct pending {
 		int64_t alone_until_ms; /* no batch leaves beside another */
 	} most;
 	uint64_t departures; /* batches that left so far */
-	int64_t pause_ms;    /* from one attempt to the next: PENDING_PAUSE_MS, less in tests */
-	int64_t open_ms;     /* PENDING_OPEN_MS, likewise; tests set the next three as they need */
-	int64_t wait_ms, wait_most_ms; /* PENDING_WAIT_MS, PENDING_WAIT_MOST_MS */
-	int64_t lazy_ms;               /* PENDING_LAZY_MS */
-	pthread_t senders[PENDING_SENDERS_MAX];
+	int64_t pause_ms;    /* from one attempt to the next: WRITEBACK_PAUSE_MS, less in tests */
+	int64_t open_ms; /* WRITEBACK_OPEN_MS, likewise; tests set the next three as they need */
+	int64_t wait_ms, wait_most_ms; /* WRITEBACK_WAIT_MS, WRITEBACK_WAIT_MOST_MS */
+	int64_t lazy_ms;               /* WRITEBACK_LAZY_MS */
+	pthread_t senders[WRITEBACK_SENDERS_MAX];
 	unsigned senders_count, senders_idle;
 	bool stopping;
 };
@@ -183,7 +183,7 @@ struct pending {
  * While batches move, and answers come, the wait goes on. Else the wait ends at the caller's
  * deadline, with the reason why no answer came.
  */
-struct patience {
+struct progress_deadline {
 	const struct call *call;
 	int64_t since_ms; /* from when the deadline counts */
 	uint64_t answers, failures;
@@ -191,87 +191,88 @@ struct patience {
 	int64_t doubt_end_ms; /* but so long only */
 };
 
-struct patience patience_of(const struct pending *p, const struct call *call);
+struct progress_deadline progress_deadline_of(const struct writeback *p, const struct call *call);
 /* Waits for a while: whoever calls it looks again at what is awaited. */
-enum err patience_wait_locked(struct pending *p, struct patience *w, struct error *e);
+enum err progress_deadline_wait_locked(
+	struct writeback *p, struct progress_deadline *w, struct error *e);
 
 /* ---- The queue (inode_ops.c) ---- */
 
 /* What is pending of `i`; made where there is nothing yet. NULL without memory. */
-struct backlog *backlog_of_locked(struct pending *p, struct inode *i);
+struct inode_ops *inode_ops_of_locked(struct writeback *p, struct inode *i);
 /* What was refused and no handle has heard of: it counts as told. `b` may be NULL. */
-enum err backlog_report_locked(struct backlog *b, struct error *e);
+enum err inode_ops_report_locked(struct inode_ops *b, struct error *e);
 /* Frees it if nothing keeps it. */
-void backlog_rest_locked(struct pending *p, struct backlog *b);
+void inode_ops_rest_locked(struct writeback *p, struct inode_ops *b);
 
 /*
  * Writes a change into the journal and queues it; the inodes of about->scope are under change from now on, and the tree is
  * the caller's to change before the lock is let go. Fails before anything is done.
  */
-enum err pending_add_locked(struct pending *p, const struct change *change,
-	const struct change_about *about, struct queued **out, struct error *e);
+enum err writeback_add_locked(struct writeback *p, const struct change *change,
+	const struct change_about *about, struct op **out, struct error *e);
 /* The same in two parts: in the journal, and in the queue; in between it is the caller's. */
-enum err pending_prepare_locked(struct pending *p, const struct change *change,
-	const struct change_about *about, struct queued **out, struct error *e);
-void pending_enter_locked(struct pending *p, struct queued *q);
+enum err writeback_prepare_locked(struct writeback *p, const struct change *change,
+	const struct change_about *about, struct op **out, struct error *e);
+void writeback_enter_locked(struct writeback *p, struct op *q);
 /* What a change that is made now counts as attempts that had failed before. */
-uint64_t pending_failures_locked(const struct pending *p);
+uint64_t writeback_failures_locked(const struct writeback *p);
 /* `i`, made by `q`, is touched by it, too. */
-enum err pending_touch_locked(
-	struct pending *p, struct queued *q, struct inode *i, struct error *e);
+enum err writeback_touch_locked(
+	struct writeback *p, struct op *q, struct inode *i, struct error *e);
 /* Takes it out of the queue: it was answered. */
-void pending_remove_locked(struct pending *p, struct queued *q, enum op_state end, const char *why);
+void writeback_remove_locked(struct writeback *p, struct op *q, enum op_state end, const char *why);
 /* Of a file that is shown so. */
 struct version version_shown(const struct attr *attr);
 /* Whether the queue leaves `i` as it is: nothing touches it, or only what copies from it. */
-bool pending_leaves_alone_locked(const struct inode *i);
+bool writeback_leaves_alone_locked(const struct inode *i);
 /*
  * What the next change of `i` is based on: zero where others of ours change it before, or it is not
  * believed.
  */
-struct version pending_version_locked(struct pending *p, struct inode *i);
+struct version writeback_version_locked(struct writeback *p, struct inode *i);
 /* The same of a regular file; of anything else nothing. */
-struct version pending_version_of_file_locked(struct pending *p, struct inode *i);
+struct version writeback_version_of_file_locked(struct writeback *p, struct inode *i);
 /* Waits while the sandbox is asked to move something. */
-enum err pending_still_locked(struct pending *p, const struct call *call, struct error *e);
+enum err writeback_still_locked(struct writeback *p, const struct call *call, struct error *e);
 /* The same, and while the journal is full. */
-enum err pending_room_locked(
-	struct pending *p, const struct call *call, size_t len, struct error *e);
+enum err writeback_room_locked(
+	struct writeback *p, const struct call *call, size_t len, struct error *e);
 /* Whether the journal, and memory, take so many bytes more. */
-bool pending_has_room_locked(const struct pending *p, size_t len);
+bool writeback_has_room_locked(const struct writeback *p, size_t len);
 
 /* ---- Attributes (attributes.c) ---- */
 
 /* Queues a CHANGE_SETATTR of `i`, or sets it with one that is queued, and shows it; its path and what it expects are filled in here. */
-enum err pending_set_locked(
-	struct pending *p, struct inode *i, struct change *change, struct error *e);
+enum err writeback_set_locked(
+	struct writeback *p, struct inode *i, struct change *change, struct error *e);
 /* The same of what is shown already: *out is a change of its own, or the one by which a staged file was just written. */
-enum err pending_set_unseen_locked(struct pending *p, struct inode *i, struct change *change,
-	struct queued **out, struct error *e);
+enum err writeback_set_unseen_locked(struct writeback *p, struct inode *i, struct change *change,
+	struct op **out, struct error *e);
 
 /* ---- What is read of it (read_dirty.c, read_offline.c) ---- */
 
-/* Lays what is queued over `out`, which has what `base` had there, and zeros behind its end. *served as pending_read() says. */
-enum err pending_lay_locked(struct pending *p, struct inode *i, const struct attr *base,
+/* Lays what is queued over `out`, which has what `base` had there, and zeros behind its end. *served as writeback_read() says. */
+enum err writeback_lay_locked(struct writeback *p, struct inode *i, const struct attr *base,
 	uint64_t offset, void *out, size_t len, size_t *got, bool *served, struct error *e);
 /* The first of the changes of `i` is about to begin; one of them was answered. */
-void base_note_locked(struct pending *p, struct inode *i);
-void base_drop_locked(struct backlog *b);
+void base_note_locked(struct writeback *p, struct inode *i);
+void base_drop_locked(struct inode_ops *b);
 
 /* ---- What an earlier mount left (replay.c) ---- */
 
 /* Takes it out of the journal into the queue. Before anything else. */
-enum err pending_recover(struct pending *p, struct error *e);
+enum err writeback_recover(struct writeback *p, struct error *e);
 /* Some of that is still owed. It touches no inode that is known, and may change any. */
-bool pending_has_recovered_locked(const struct pending *p);
+bool writeback_has_recovered_locked(const struct writeback *p);
 /* And some of that is about `i`, by whatever name. */
-bool pending_recovered_changes_locked(const struct pending *p, struct inode *i);
+bool writeback_recovered_changes_locked(const struct writeback *p, struct inode *i);
 
 /* ---- The same by name and number (replay_names.c) ---- */
 
 /* All that is in the queue, in that order: before anything else is. */
-enum err pending_enter_named(struct pending *p, struct error *e);
-void pending_leave_named_locked(struct queued *q);
+enum err writeback_enter_named(struct writeback *p, struct error *e);
+void writeback_leave_named_locked(struct op *q);
 
 /* A file, by the name that it has by then, and by its number, which other names have, too. */
 struct followed {
@@ -284,8 +285,8 @@ struct followed {
  * leaves it as it is. f->path becomes where it is by that time, if a directory above it moves in
  * between. NULL: nothing.
  */
-struct queued *pending_next_of_file_locked(
-	struct pending *p, const struct queued *before, struct followed *f);
+struct op *writeback_next_of_file_locked(
+	struct writeback *p, const struct op *before, struct followed *f);
 
 /*
  * ---- What is staged (staging.c) ----
@@ -296,74 +297,74 @@ struct queued *pending_next_of_file_locked(
  */
 
 /* The path of a new file in staging; NULL without memory. */
-char *pending_new_name(struct pending *p);
+char *writeback_new_name(struct writeback *p);
 /* `i` was made there; `place` gives it its name in `dir`. */
-enum err pending_stage_new_locked(struct pending *p, struct inode *i, struct inode *dir,
+enum err writeback_stage_new_locked(struct writeback *p, struct inode *i, struct inode *dir,
 	const struct change *place, bool may_replace, struct error *e);
 /* What is written to `i` from now on is all that will be in it. */
-enum err pending_stage_over_locked(struct pending *p, struct inode *i, struct error *e);
+enum err writeback_stage_over_locked(struct writeback *p, struct inode *i, struct error *e);
 /*
  * Where a change of its contents goes, and of what else `set` names; *is_beside: that is not `i` itself. NULL: to its own
  * path.
  */
-const char *pending_staged_path_locked(
-	struct pending *p, struct inode *i, unsigned set, bool *is_beside);
+const char *writeback_staged_path_locked(
+	struct writeback *p, struct inode *i, unsigned set, bool *is_beside);
 /* So many bytes were written there. */
-void pending_staged_more_locked(struct inode *i, size_t len);
+void writeback_staged_more_locked(struct inode *i, size_t len);
 /* What stays open and is not being copied is held back no longer; returns when to look again, monotonic. */
-int64_t pending_release_open_locked(struct pending *p, int64_t now_ms);
+int64_t writeback_release_open_locked(struct writeback *p, int64_t now_ms);
 /* What is held back and touches `i` is not any longer; likewise all. */
-void pending_release_locked(struct pending *p, const struct inode *i);
-void pending_release_all_locked(struct pending *p);
+void writeback_release_locked(struct writeback *p, const struct inode *i);
+void writeback_release_all_locked(struct writeback *p);
 /* And all of which it is not sure what is there as long as they are held back: what was made empty is known. */
-void pending_release_unsure_locked(struct pending *p);
+void writeback_release_unsure_locked(struct writeback *p);
 
 /* ---- What others did at the same name (conflict.c) ---- */
 
 /* The refused change is queued again, for another name, and owed no more itself. false: it is not of that kind. */
-bool pending_keep_both_locked(
-	struct pending *p, struct queued *q, enum err refusal, struct error *why);
+bool writeback_keep_both_locked(
+	struct writeback *p, struct op *q, enum err refusal, struct error *why);
 
 /* Whether `again` is what became of `q`: it is for another name, and `q` is owed no more. */
-bool pending_is_again(const struct queued *q, const struct change *again);
+bool writeback_is_again(const struct op *q, const struct change *again);
 /* Whether it can be that of any change, by its new name. */
-bool pending_may_be_again(const struct change *again);
+bool writeback_may_be_again(const struct change *again);
 
 /* ---- What the sandbox need not hear of (elide.c) ---- */
 
 /*
  * `i`, which nobody has open and which has no other name, is removed. Where it was made here and nothing of it was sent,
- * the journal owes nothing of it from now on: true: the caller shows it gone and calls pending_drop_locked().
+ * the journal owes nothing of it from now on: true: the caller shows it gone and calls writeback_drop_locked().
  */
-bool pending_cancel_locked(struct pending *p, struct inode *i);
+bool writeback_cancel_locked(struct writeback *p, struct inode *i);
 /* Takes all that touches `i` out of the queue. It is pinned. */
-void pending_drop_locked(struct pending *p, struct inode *i);
+void writeback_drop_locked(struct writeback *p, struct inode *i);
 
 /* ---- What comes after others of ours (base.c) ---- */
 
 /* Some of what was queued has left: what comes next of the same files is based on what that left. */
-void pending_base_next_locked(struct pending *p);
+void writeback_base_next_locked(struct writeback *p);
 /* The same of what an earlier mount left, where only names are known: `answered` left that. It is in the queue still. */
-void pending_base_recovered_locked(
-	struct pending *p, const struct queued *answered, const struct change_result *result);
+void writeback_base_recovered_locked(
+	struct writeback *p, const struct op *answered, const struct change_result *result);
 /*
  * Whether it is to be held against its version. Attributes alone are set whoever was at the file, but what left in an
  * earlier mount is refused for good where it is refused: only for what goes on with the file behind it.
  */
-bool pending_version_matters_locked(const struct queued *q);
+bool writeback_version_matters_locked(const struct op *q);
 /* Nothing was done to the file of which it carries the version: what goes on with that is held against the same. */
-void pending_base_hand_on_locked(struct pending *p, const struct queued *carrier);
+void writeback_base_hand_on_locked(struct writeback *p, const struct op *carrier);
 /* Somebody was at it: what goes on with that meets the conflict itself. */
-void pending_base_gone_locked(struct pending *p, const struct queued *carrier);
+void writeback_base_gone_locked(struct writeback *p, const struct op *carrier);
 /* Likewise, and it leaves once more without a version. */
-void pending_base_overtaken_locked(struct pending *p, struct queued *carrier);
+void writeback_base_overtaken_locked(struct writeback *p, struct op *carrier);
 /* Whether it is one that no file has: others have moved what a change was based on. The journal keeps it. */
-bool pending_version_is_gone(const struct version *version);
+bool writeback_version_is_gone(const struct version *version);
 /* The same of what gave a file another name, if the answer shows it. */
-void pending_base_moved_locked(
-	struct pending *p, const struct queued *mover, const struct change_result *result);
+void writeback_base_moved_locked(
+	struct writeback *p, const struct op *mover, const struct change_result *result);
 /* What goes on with the contents of the file of which it carries the version; NULL: nothing. */
-struct queued *pending_base_waits_locked(const struct queued *carrier);
+struct op *writeback_base_waits_locked(const struct op *carrier);
 
 /* ---- Times (times.c) ---- */
 
@@ -372,38 +373,39 @@ struct queued *pending_base_waits_locked(const struct queued *carrier);
  * that the sandbox gives the file the same mtime; left out where the mtime is not the sandbox
  * user's to set. Returns the time.
  */
-struct timespec pending_stamp_locked(struct pending *p, struct inode *i, struct change *change);
+struct timespec writeback_stamp_locked(struct writeback *p, struct inode *i, struct change *change);
 /* The directory shows a time of which the sandbox has not heard: it hears of it with other changes. */
-void pending_keep_time_lazily_locked(struct pending *p, struct inode *dir);
+void writeback_keep_time_lazily_locked(struct writeback *p, struct inode *dir);
 /*
  * Before a batch is gathered: of directories and the like, what they show is set behind what moves
  * it; or behind small saves alone.
  */
-void pending_keep_other_times_locked(struct pending *p, bool is_urgent_only);
+void writeback_keep_other_times_locked(struct writeback *p, bool is_urgent_only);
 /* Before a barrier: sets those times that small saves did not set, since one was in the queue. */
-void pending_keep_late_times_locked(struct pending *p);
+void writeback_keep_late_times_locked(struct writeback *p);
 /* Before a barrier: sets the times that open files show, so that no close sets them behind it. */
-void pending_keep_open_times_locked(struct pending *p);
+void writeback_keep_open_times_locked(struct writeback *p);
 
 /* ---- When a batch is to leave (schedule.c) ---- */
 
 /* What so many changes, with so many bytes of contents, load the link with, in bytes. */
-uint64_t pending_load(uint64_t changes, uint64_t bytes);
+uint64_t writeback_load(uint64_t changes, uint64_t bytes);
 /*
  * Whether a part of a small save waits for the batch of small saves that is on its way. No such part
  * leaves with anything else meanwhile: programs that save without end would keep the first record.
  */
-bool pending_waits_aside(const struct pending *p, const struct queued *q);
+bool writeback_waits_aside(const struct writeback *p, const struct op *q);
 /* Whether there are contents for a whole one; and those, or as many changes as go at once. */
-bool pending_is_full(const struct pending *p);
-bool pending_is_whole(const struct pending *p);
-/* `is_wanted`: somebody waits for one of the changes. false: nothing is due, *next_ms says when to look again. */
-bool pending_is_due_locked(struct pending *p, int64_t now_ms, int64_t *next_ms, bool *is_wanted);
+bool writeback_is_full(const struct writeback *p);
+bool writeback_is_whole(const struct writeback *p);
+/* `is_urgent`: somebody waits for one of the changes. false: nothing is due, *next_ms says when to look again. */
+bool writeback_is_due_locked(
+	struct writeback *p, int64_t now_ms, int64_t *next_ms, bool *is_urgent);
 
 /* ---- Batches (batch.c) ---- */
 
 struct batch {
-	struct queued **queued;
+	struct op **queued;
 	struct change *changes; /* of those */
 	struct change_result *results;
 	size_t count, room;
@@ -414,7 +416,7 @@ struct batch {
 	struct progress progress; /* of this attempt */
 	TAILQ_ENTRY(batch) link;  /* among those that are not recorded */
 	bool is_aside;            /* of small saves, or of the second record */
-	bool is_wanted;           /* a user asks for this attempt */
+	bool is_urgent;           /* a user asks for this attempt */
 	bool is_repeated;         /* an answer was lost: perhaps it was done already */
 	unsigned char *contents;  /* of all changes */
 	bool is_ready;            /* they are read, and the journal knows that they leave */
@@ -442,34 +444,34 @@ struct steps {
 /* Room for one step more; false: no memory. */
 bool steps_reserve(struct steps *s);
 /* Notes that the change is the step of this number, from 1. */
-void steps_note(struct steps *s, const struct queued *q, size_t step);
-/* The last step that leads to `q`, as queued_leads_to_from() says; 0: none. */
-size_t steps_needed(const struct steps *s, const struct queued *q);
+void steps_note(struct steps *s, const struct op *q, size_t step);
+/* The last step that leads to `q`, as op_leads_to_from() says; 0: none. */
+size_t steps_needed(const struct steps *s, const struct op *q);
 /*
  * The last one of the first `count` steps that tells of the file at the path
- * (queued_tells_file_at()), or gives it or a directory above it another name; 0: none.
+ * (op_tells_file_at()), or gives it or a directory above it another name; 0: none.
  */
 size_t steps_about(const struct steps *s, const char *path, size_t count);
 void steps_release(struct steps *s);
 
 /* Takes what may leave now: false: nothing, *next_ms says when to look again. */
-bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms);
+bool batch_gather_locked(struct writeback *p, struct batch *b, int64_t *next_ms);
 /*
  * Reads the contents, and notes in the journal what is sent. Without the lock. An error is one of this machine, and may be
  * gone the next time, unless it tells of a change that is damaged.
  */
-enum err batch_prepare(struct pending *p, struct batch *b, struct error *e);
+enum err batch_prepare(struct writeback *p, struct batch *b, struct error *e);
 /*
  * What a rename replaces that others may have been at since, where it does not say which version: it depends on what was
  * done to that before. NULL: nothing.
  */
-struct inode *batch_replaced_late(const struct pending *p, const struct queued *q);
+struct inode *batch_replaced_late(const struct writeback *p, const struct op *q);
 /* An attempt was in vain: from now on its changes are held against what they are based on. */
-void batch_is_late_locked(struct pending *p, struct batch *b);
+void batch_is_late_locked(struct writeback *p, struct batch *b);
 /* Before each attempt: of which batches no copy may be done any more. */
-void batch_learn_settled_locked(struct pending *p, struct batch *b);
+void batch_learn_settled_locked(struct writeback *p, struct batch *b);
 /* It was answered, or is given up. */
-void batch_settle_locked(struct pending *p, struct batch *b);
+void batch_settle_locked(struct writeback *p, struct batch *b);
 void batch_release(struct batch *b);
 /* The journal's entries of those that were not refused, to be freed; NULL without memory. `results` are there. */
 uint64_t *batch_numbers(const struct batch *b, size_t *count);
@@ -483,12 +485,12 @@ uint64_t *batch_numbers(const struct batch *b, size_t *count);
  */
 void batch_needs_file(struct batch *b, size_t step, const struct steps *steps);
 /* Of an earlier mount: whether the batch makes the file what `q`, behind it, finds. */
-bool batch_tells_file_of(const struct batch *b, const struct queued *q, const struct steps *steps);
+bool batch_tells_file_of(const struct batch *b, const struct op *q, const struct steps *steps);
 /*
  * The same, and the batch then moves a directory above that: what was done to the file is to be
  * answered first.
  */
-bool batch_moves_file_of(const struct batch *b, const struct queued *q, const struct steps *steps);
+bool batch_moves_file_of(const struct batch *b, const struct op *q, const struct steps *steps);
 
 /* ---- Batches sent again (resend.c) ---- */
 
@@ -497,7 +499,7 @@ bool batch_moves_file_of(const struct batch *b, const struct queued *q, const st
  * of an answer; what the sandbox could not tell is missing in the results. Without the lock.
  */
 enum err batch_find_moved(
-	struct pending *p, const struct call *call, struct batch *b, struct error *e);
+	struct writeback *p, const struct call *call, struct batch *b, struct error *e);
 
 /* ---- Contents that had left without a number (verify.c) ---- */
 
@@ -506,27 +508,27 @@ enum err batch_find_moved(
  * where the question failed for lack of an answer.
  */
 enum err batch_find_done(
-	struct pending *p, const struct call *call, struct batch *b, struct error *e);
+	struct writeback *p, const struct call *call, struct batch *b, struct error *e);
 /*
  * Of those that were refused since others seemed to have been at the file it looks whether they were done meanwhile: who
  * sent them first may have been at it until just now. They are sent again then. Likewise.
  */
 enum err batch_find_late(
-	struct pending *p, const struct call *call, struct batch *b, struct error *e);
+	struct writeback *p, const struct call *call, struct batch *b, struct error *e);
 
 /* ---- Answers (complete.c) ---- */
 
-void batch_answered_locked(struct pending *p, struct batch *b);
+void batch_answered_locked(struct writeback *p, struct batch *b);
 /* A change of it leaves once more. */
-void batch_put_back_locked(struct pending *p, struct queued *q);
+void batch_put_back_locked(struct writeback *p, struct op *q);
 /* Nothing more is done with it. */
-void batch_end_locked(struct pending *p, const struct batch *b);
+void batch_end_locked(struct writeback *p, const struct batch *b);
 /* Before that, and without the lock: what it brought there is stored here. */
-void batch_keep_contents(struct pending *p, const struct batch *b);
+void batch_keep_contents(struct writeback *p, const struct batch *b);
 /* Nothing of it was done, for this reason. */
-void batch_refused_locked(struct pending *p, struct batch *b, const struct error *e);
+void batch_refused_locked(struct writeback *p, struct batch *b, const struct error *e);
 /* One of its changes is damaged: that is parked with what needs it, and the others leave again. */
-void batch_damaged_locked(struct pending *p, struct batch *b, const struct error *e);
+void batch_damaged_locked(struct writeback *p, struct batch *b, const struct error *e);
 
 /* ---- What the way takes at once (limits.c) ---- */
 
@@ -534,37 +536,37 @@ void batch_damaged_locked(struct pending *p, struct batch *b, const struct error
  * Nothing of the batch has reached the sandbox, since its request was too large for the way there.
  * Its changes leave again, in batches of half the size. false: the batch cannot be cut.
  */
-bool batch_cut_locked(struct pending *p, struct batch *b);
+bool batch_cut_locked(struct writeback *p, struct batch *b);
 /* Whether the way takes one more change of so many bytes with those of the batch. */
-bool batch_takes_locked(const struct pending *p, const struct batch *b, size_t bytes);
+bool batch_takes_locked(const struct writeback *p, const struct batch *b, size_t bytes);
 /* Whether the next batch leaves when those on their way are answered. */
-bool batch_waits_alone_locked(const struct pending *p);
+bool batch_waits_alone_locked(const struct writeback *p);
 
 /* ---- Refusals (fail.c) ---- */
 
 /* The change of this index was: it is marked as lost, or queued again. */
-void refuse_locked(struct pending *p, struct batch *b, size_t n);
+void refuse_locked(struct writeback *p, struct batch *b, size_t n);
 /* All refused of the batch, and what in the queue makes no sense without that, is noted and leaves. */
-void refused_leave_locked(struct pending *p, const struct batch *b);
+void refused_leave_locked(struct writeback *p, const struct batch *b);
 /* What was queued again leaves, with what in the queue makes no sense any more. */
-void refused_again_locked(struct pending *p, struct queued *q);
+void refused_again_locked(struct writeback *p, struct op *q);
 /* It leaves the queue for the state `end`: it was answered. */
-void pending_leave_locked(struct pending *p, struct queued *q, enum op_state end, const char *why);
+void writeback_leave_locked(struct writeback *p, struct op *q, enum op_state end, const char *why);
 
 /* ---- Refusals of what an earlier mount left (inherited.c) ---- */
 
 /* The next barrier is told, and the next close or fsync of a file that it is about. */
-void inherited_refused_locked(struct pending *p, const struct queued *q, const struct error *why);
+void inherited_refused_locked(struct writeback *p, const struct op *q, const struct error *why);
 /* What of that is about the path of `i` is to be told by its handles from now on. */
-void inherited_find_locked(struct pending *p, struct inode *i);
+void inherited_find_locked(struct writeback *p, struct inode *i);
 /* To a barrier, once. */
-enum err inherited_report_locked(struct pending *p, struct error *e);
+enum err inherited_report_locked(struct writeback *p, struct error *e);
 /* One line in the log, where there is any. */
-void inherited_log_locked(struct pending *p);
+void inherited_log_locked(struct writeback *p);
 void inherited_release(struct inherited *h);
 
 /* ---- Senders (send.c) ---- */
 
 /* One more thread, if none is idle and there may be one more; without memory the others have more to do. */
-void senders_wake_locked(struct pending *p);
-void senders_stop(struct pending *p);
+void senders_wake_locked(struct writeback *p);
+void senders_stop(struct writeback *p);

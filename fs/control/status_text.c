@@ -33,7 +33,7 @@ static void put_sandbox(struct json_writer *w, const char *source,
 
 /* ---- The journal ---- */
 
-static void put_parked(struct json_writer *w, const struct cache_parked *parked)
+static void put_parked(struct json_writer *w, const struct cache_failed_change *parked)
 {
 	json_put_open(w, NULL);
 	json_put_path(w, parked->path);
@@ -57,7 +57,7 @@ static void put_journal(struct json_writer *w, const struct cache_status *status
 	json_put_integer(w, "entries", (int64_t)status->pending_changes);
 	json_put_integer(w, "bytes", (int64_t)status->pending_bytes);
 	json_put_open_list(w, "parked");
-	for (size_t i = 0; i < status->parked_told; i++)
+	for (size_t i = 0; i < status->failed_told; i++)
 		put_parked(w, &status->parked[i]);
 	json_put_close_list(w);
 	json_put_close(w);

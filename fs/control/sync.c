@@ -39,7 +39,7 @@ static void sync_run(void *context, const struct cancel *cancel)
 		return;
 	}
 	log_warn(LOG_CONTROL, "sync: %s", run->error.text);
-	cache_doubt_all(cache);
+	cache_invalidate_all(cache);
 }
 
 static void sync_answer(void *context, fuse_req_t req, bool ended)

@@ -57,10 +57,10 @@ static struct timespec soon(int64_t ms)
 	return t;
 }
 
-bool stored_whole(struct stored *s, const struct attr *version)
+bool stored_whole(struct block_store *s, const struct attr *version)
 {
 	for (uint64_t at = 0; s && at < version->size; at += BLOCK_SIZE)
-		if (!stored_has_at(s, version, at))
+		if (!block_store_has_at(s, version, at))
 			return false;
 	return s;
 }
@@ -610,7 +610,7 @@ void distant_start_telling(struct distant *d)
 
 void distant_gather_for(struct distant *d, int64_t ms)
 {
-	struct pending *p = d->cache->pending;
+	struct writeback *p = d->cache->writeback;
 
 	pthread_mutex_lock(&p->lock);
 	p->wait_ms = p->wait_most_ms = ms;
@@ -753,7 +753,7 @@ void distant_await_items(struct distant *d, unsigned count)
 
 uint64_t distant_answers(struct distant *d)
 {
-	struct pending *p = d->cache->pending;
+	struct writeback *p = d->cache->writeback;
 
 	pthread_mutex_lock(&p->lock);
 	uint64_t answers = p->answers;
@@ -827,7 +827,7 @@ void distant_step(struct distant *d)
 
 struct inode *distant_make(struct distant *d, const char *name)
 {
-	struct making making = { .op = CHANGE_CREATE, .mode = 0644 };
+	struct create_args making = { .op = CHANGE_CREATE, .mode = 0644 };
 	struct cache_entry entry;
 	struct error e = { 0 };
 

@@ -19,7 +19,7 @@
 #define AN_HOUR_MS 3600000
 
 /* Whether every block of this version is stored. */
-bool stored_whole(struct stored *s, const struct attr *version);
+bool stored_whole(struct block_store *s, const struct attr *version);
 
 struct distant {
 	struct provider base;

@@ -289,7 +289,7 @@ size_t explored_list_all(struct inode *dir)
 
 struct inode *explored_make(struct inode *dir, const char *name, enum change_op op)
 {
-	struct making making = { .op = op, .mode = 0755 };
+	struct create_args making = { .op = op, .mode = 0755 };
 	struct cache_entry entry;
 	struct error e = { 0 };
 

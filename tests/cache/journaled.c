@@ -113,7 +113,7 @@ static enum err tell(void *context, const struct journal_entry *entry, struct er
 			entry->sequence & SEQUENCE_ASIDE ? " aside" : "");
 	if (entry->has_left)
 		buf_printf(context, " left");
-	if (entry->is_parked)
+	if (entry->has_failed)
 		buf_printf(context, " %s: %s", error_name(entry->err), entry->why);
 	buf_add_byte(context, '\n');
 	return ERR_OK;

@@ -212,16 +212,16 @@ static void keep_handle(struct mounted *m, unsigned handle, struct inode *i)
 
 static enum err make(struct mounted *m, const struct step *s, struct inode *dir, const char *name)
 {
-	struct making making = {
+	struct create_args making = {
 		.op = CHANGE_CREATE, .mode = 0644, .exclusive = true, .opens = true
 	};
 	struct cache_entry entry;
 	struct error e = { 0 };
 
 	if (s->kind == STEP_MKDIR)
-		making = (struct making){ .op = CHANGE_MKDIR, .mode = 0755 };
+		making = (struct create_args){ .op = CHANGE_MKDIR, .mode = 0755 };
 	if (s->kind == STEP_SYMLINK)
-		making = (struct making){ .op = CHANGE_SYMLINK, .text = s->path2 };
+		making = (struct create_args){ .op = CHANGE_SYMLINK, .text = s->path2 };
 	enum err kind = cache_make(m->cache, m->call, dir, name, &making, &entry, &e);
 
 	if (!kind && s->kind == STEP_CREATE) {

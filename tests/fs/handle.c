@@ -54,7 +54,7 @@ static void setup(void)
 {
 	const struct cache_options options = { .attr_ms = SOON, .entry_ms = SOON };
 	const struct lifetime_options brief = { .wanted_s = 1, .used_ms = USED_MS };
-	const struct metered metered = { .provider = &vendor };
+	const struct counted_provider metered = { .provider = &vendor };
 	struct cache_entry entry;
 	int64_t negative_ms;
 	struct error e = { 0 };

@@ -102,14 +102,14 @@ static void check_slots(const struct segment *s)
 	for (size_t n = 0; n < s->count; n++) {
 		const struct segment_slot *slot = &s->slots[n];
 		uint64_t number = slot->sequence & ~(SEGMENT_LEFT | SEQUENCE_ASIDE);
-		bool is_owed = slot->sequence != SEGMENT_DONE;
+		bool is_unsynced = slot->sequence != SEGMENT_DONE;
 
 		check_change(s, slot);
-		if (is_owed && slot->parked)
+		if (is_unsynced && slot->parked)
 			check_why(s, slot);
-		owed += is_owed;
-		parked += is_owed && slot->parked;
-		if (is_owed && number >= s->next_sequence)
+		owed += is_unsynced;
+		parked += is_unsynced && slot->parked;
+		if (is_unsynced && number >= s->next_sequence)
 			abort();
 	}
 	if (owed != s->owed || parked != s->parked)

@@ -33,20 +33,20 @@ static struct block_place place_of(uint64_t ino)
 
 static void use_table(const uint8_t *data, size_t size)
 {
-	struct versions *v;
+	struct block_index *v;
 	struct block_name found, noted = block_name(data, size);
 
-	if (versions_open(&v, file_of(data, size), 8192, NULL))
+	if (block_index_open(&v, file_of(data, size), 8192, NULL))
 		return;
 	for (uint64_t n = 0; n < 20; n++) {
 		struct block_place place = place_of(n);
 
-		versions_find(v, &place, &found);
-		if (!versions_note(v, &place, &noted) || !versions_find(v, &place, &found) ||
+		block_index_find(v, &place, &found);
+		if (!block_index_note(v, &place, &noted) || !block_index_find(v, &place, &found) ||
 			!block_names_equal(&found, &noted))
 			abort();
 	}
-	versions_free(v);
+	block_index_free(v);
 }
 
 static void use_filter(const uint8_t *data, size_t size)

@@ -112,7 +112,7 @@ static void hear(struct world *w, const uint8_t *step)
 		strcat(path, "/");
 		strcat(path, name_of(step[2] >> (2 + n)));
 	}
-	tree_hear(w->tree, &event);
+	tree_apply_event(w->tree, &event);
 }
 
 /* Begins, or ends with an answer. */
@@ -189,7 +189,7 @@ static void walk(struct world *w)
 		tree_start_release(w->tree, &starts[n]);
 	}
 	free(starts);
-	tree_doubt_below(w->tree, w->held[0]);
+	tree_invalidate_below(w->tree, w->held[0]);
 	for (int n = 0; n < HELD; n++) {
 		AUTO_TREE_PATH struct tree_path path = { 0 };
 

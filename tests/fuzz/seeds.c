@@ -339,22 +339,22 @@ static void save_stored(const char *dir)
 	static const struct block_name sandbox = { "fuzz" };
 	AUTO_BUF struct buf table = BUF_INIT(8192), sum = BUF_INIT(8);
 	int fd = memfd_create("seeds", MFD_CLOEXEC);
-	struct versions *v;
+	struct block_index *v;
 
-	if (fd < 0 || versions_open(&v, fd, table.max, NULL))
+	if (fd < 0 || block_index_open(&v, fd, table.max, NULL))
 		fail("a table");
 	for (uint64_t n = 0; n < 250; n++) {
 		struct block_place place =
 			block_place(&sandbox, &(struct attr){ .ino = n, .size = 1 }, 0);
 
-		versions_note(v, &place, &sandbox);
+		block_index_note(v, &place, &sandbox);
 	}
 	unsigned char *bytes = buf_reserve(&table, table.max);
 
 	if (!bytes || pread(fd, bytes, table.max, 0) != (ssize_t)table.max)
 		fail("a table");
 	table.len = table.max;
-	versions_free(v);
+	block_index_free(v);
 	buf_add(&sum, &(uint64_t){ 4096 }, 8);
 	save(dir, "fuzz_stored", "table", &table);
 	save(dir, "fuzz_stored", "sum", &sum);

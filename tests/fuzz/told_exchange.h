@@ -65,7 +65,7 @@ struct told_exchange {
 	char *words, *details, grpc_status[8];
 };
 
-static struct told_exchange *told_of(const struct http_exchange *x)
+static struct told_exchange *maybe_foreign(const struct http_exchange *x)
 {
 	return (struct told_exchange *)(uintptr_t)x;
 }
@@ -102,7 +102,7 @@ enum err http_begin(struct http *h, const struct http_request *request, struct h
 enum err http_read(struct http_exchange *x, const struct call *call, const void **bytes,
 	size_t *len, struct error *e)
 {
-	struct told_exchange *t = told_of(x);
+	struct told_exchange *t = maybe_foreign(x);
 	size_t left = t->body.len - t->at;
 
 	(void)call;
@@ -136,12 +136,12 @@ void http_note_progress(struct http_exchange *x, const struct call *call)
 
 int http_status(const struct http_exchange *x)
 {
-	return told_of(x)->status;
+	return maybe_foreign(x)->status;
 }
 
 const char *http_header(const struct http_exchange *x, const char *name)
 {
-	const struct told_exchange *t = told_of(x);
+	const struct told_exchange *t = maybe_foreign(x);
 
 	if (!strcasecmp(name, "content-type"))
 		return t->type;
@@ -164,12 +164,12 @@ struct foreign_answers *http_foreign_of(const struct http_exchange *x)
 
 bool http_may_have_arrived(struct http_exchange *x)
 {
-	return !told_of(x)->breaks;
+	return !maybe_foreign(x)->breaks;
 }
 
 void http_end(struct http_exchange *x)
 {
-	struct told_exchange *t = told_of(x);
+	struct told_exchange *t = maybe_foreign(x);
 
 	buf_release(&t->body);
 	buf_release(&t->piece);

@@ -298,7 +298,7 @@ static void print_journals(bool as_json)
 		const struct change change = { .op = CHANGE_UNLINK, .path = texts.bytes[i] };
 
 		cr_assert(zero(int, journal_add(j, &change, &number, &where, NULL)));
-		cr_assert(zero(int, journal_note_parked(j, number, ERR_IO, texts.bytes[i], NULL)));
+		cr_assert(zero(int, journal_note_failed(j, number, ERR_IO, texts.bytes[i], NULL)));
 		found[i + 1] = (struct journal_found){
 			.name = texts.bytes[i], .dir = file, .source = texts.bytes[i]
 		};
@@ -322,7 +322,7 @@ static void the_status_of_a_mount(const char *foreign)
 {
 	AUTO_BUF struct buf text = BUF_INIT(OUTPUT_MAX);
 	struct sandbox_info info = { .state = SANDBOX_RUNNING };
-	struct cache_status status = { .parked_told = 1,
+	struct cache_status status = { .failed_told = 1,
 		.errors_count = 1,
 		.journal_dir = foreign,
 		.contents_dir = foreign,

@@ -4,7 +4,7 @@
 
 enum err alive_begin(struct alive *a, struct provider *p, const struct call *call, struct error *e)
 {
-	const struct metered metered = { .provider = p };
+	const struct counted_provider metered = { .provider = p };
 	struct sandbox_info info;
 	enum err kind = provider_info(p, call, &info, e);
 

@@ -210,7 +210,7 @@ static void list(const struct export *x, const struct change *c, const struct jo
 	if (changes_a_file(c->op))
 		fprintf(x->listing, " (%u bytes at %llu)", entry->where.len,
 			(unsigned long long)c->offset);
-	if (entry->is_parked) {
+	if (entry->has_failed) {
 		fputs(" (refused: ", x->listing);
 		list_text(x, entry->why);
 		fputc(')', x->listing);
@@ -250,7 +250,7 @@ static enum err redo_whole(
 {
 	struct change create = entry->change, write = entry->change;
 	const struct journal_entry empty = {
-		.change = create, .is_parked = entry->is_parked, .why = entry->why
+		.change = create, .has_failed = entry->has_failed, .why = entry->why
 	};
 
 	begin_staged(x, entry->change.path);
@@ -270,7 +270,7 @@ static enum err take_entry(void *context, const struct journal_entry *entry, str
 
 	if (shown.op == CHANGE_PLACE && shown.flags & CHANGE_MAKES)
 		return redo_whole(x, entry, e);
-	if (shown.op == CHANGE_PLACE && entry->is_parked && !is_here(x, shown.path))
+	if (shown.op == CHANGE_PLACE && entry->has_failed && !is_here(x, shown.path))
 		list_unplaced(x, entry);
 	if (shown.op == CHANGE_CREATE)
 		begin_staged(x, shown.path);

@@ -48,7 +48,7 @@ static void look_at(struct owing *o)
 /* As a mount tells of it: a change of several entries once, by the name that it was for. */
 static bool is_refusal(const struct journal_entry *entry)
 {
-	return entry->is_parked && !entry->is_part && !change_is_in_staging(&entry->change);
+	return entry->has_failed && !entry->is_part && !change_is_in_staging(&entry->change);
 }
 
 static enum err count_refused(void *context, const struct journal_entry *entry, struct error *e)

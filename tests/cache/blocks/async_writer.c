@@ -14,7 +14,7 @@ struct disk {
 	unsigned written;
 };
 
-static void write_block(void *context, const struct later_block *b)
+static void write_block(void *context, const struct async_writer_block *b)
 {
 	struct disk *d = context;
 
@@ -33,14 +33,14 @@ static void let_go(struct disk *d)
 	pthread_mutex_unlock(&d->lock);
 }
 
-static unsigned add_all(struct later *l, size_t len)
+static unsigned add_all(struct async_writer *l, size_t len)
 {
-	struct later_block b = { .len = len };
+	struct async_writer_block b = { .len = len };
 	unsigned added = 0;
 
 	for (; added < 100000; added++) {
 		b.place.bytes[0] = (unsigned char)added;
-		if (!later_add(l, &b))
+		if (!async_writer_add(l, &b))
 			break;
 	}
 	return added;
@@ -51,14 +51,14 @@ static void fill_and_end(size_t len, unsigned most)
 	struct disk disk = { .lock = PTHREAD_MUTEX_INITIALIZER,
 		.changed = PTHREAD_COND_INITIALIZER,
 		.is_held = true };
-	struct later *l;
+	struct async_writer *l;
 
-	cr_assert(eq(int, later_new(&l, write_block, &disk, NULL), ERR_OK));
+	cr_assert(eq(int, async_writer_new(&l, write_block, &disk, NULL), ERR_OK));
 	unsigned added = add_all(l, len);
 
 	cr_expect(eq(uint, added, most), "no more may wait");
 	let_go(&disk);
-	later_free(l);
+	async_writer_free(l);
 	cr_expect(eq(uint, disk.written, added), "the end waits for the last");
 	cr_expect(not(disk.is_out_of_order));
 }

@@ -12,16 +12,16 @@
 #include <sys/wait.h>
 
 static struct scratch scratch;
-static struct versions *versions;
+static struct block_index *versions;
 
 /* Opens the table as one more process would. */
-static struct versions *open_table(uint64_t bytes)
+static struct block_index *open_table(uint64_t bytes)
 {
 	struct error e = { 0 };
-	struct versions *v;
+	struct block_index *v;
 	int fd = openat(scratch.fd, "table", O_RDWR | O_CREAT, 0600);
 
-	cr_assert(eq(int, versions_open(&v, fd, bytes, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, block_index_open(&v, fd, bytes, &e), ERR_OK), "%s", e.text);
 	return v;
 }
 
@@ -33,7 +33,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	versions_free(versions);
+	block_index_free(versions);
 	scratch_remove(&scratch);
 }
 
@@ -51,20 +51,20 @@ static struct block_name name(int number)
 	return block_name(&number, sizeof number);
 }
 
-static bool note(struct versions *v, int number, int content)
+static bool note(struct block_index *v, int number, int content)
 {
 	struct block_place at = place(number);
 	struct block_name is = name(content);
 
-	return versions_note(v, &at, &is);
+	return block_index_note(v, &at, &is);
 }
 
-static bool knows(struct versions *v, int number, int content)
+static bool knows(struct block_index *v, int number, int content)
 {
 	struct block_place at = place(number);
 	struct block_name is = name(content), found;
 
-	return versions_find(v, &at, &found) && block_names_equal(&found, &is);
+	return block_index_find(v, &at, &found) && block_names_equal(&found, &is);
 }
 
 static int count_known(int numbers)
@@ -78,7 +78,7 @@ static int count_known(int numbers)
 
 Test(versions, what_was_noted_is_found_by_all)
 {
-	struct versions *other = open_table(4096);
+	struct block_index *other = open_table(4096);
 
 	for (int n = 0; n < 1000; n++)
 		cr_assert(note(versions, n, n));
@@ -87,7 +87,7 @@ Test(versions, what_was_noted_is_found_by_all)
 	cr_expect(not(knows(other, 1000, 1000)));
 	note(other, 5, 6);
 	cr_expect(knows(versions, 5, 6), "the last word counts");
-	versions_free(other);
+	block_index_free(other);
 }
 
 Test(versions, every_fact_tells_versions_apart)
@@ -122,7 +122,7 @@ Test(versions, every_fact_tells_versions_apart)
 
 Test(versions, a_full_table_forgets_the_oldest_that_nobody_asks_for)
 {
-	versions_free(versions);
+	block_index_free(versions);
 	cr_assert(not(unlinkat(scratch.fd, "table", 0)));
 	versions = open_table(4096);
 	note(versions, 0, 0);
@@ -152,7 +152,7 @@ Test(versions, what_is_moved_while_somebody_looks_for_it_is_found)
 	pthread_t thread;
 	int missed = 0;
 
-	versions_free(versions);
+	block_index_free(versions);
 	cr_assert(not(unlinkat(scratch.fd, "table", 0)));
 	versions = open_table(4096);
 	for (int n = 0; n < MOVED; n++)
@@ -192,14 +192,14 @@ Test(versions, a_table_that_was_cut_is_empty_and_of_use)
 	for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++) {
 		note(versions, 1, 1);
 		cr_assert(not(ftruncate(fd, lengths[n])));
-		struct versions *other = open_table(1024 * 1024);
+		struct block_index *other = open_table(1024 * 1024);
 
 		cr_expect(not(knows(other, 2, 2)));
 		cr_expect(note(other, 2, 2));
 		cr_expect(knows(other, 2, 2));
 		cr_expect(note(versions, 1, 1));
 		cr_expect(knows(versions, 1, 1));
-		versions_free(other);
+		block_index_free(other);
 	}
 	close(fd);
 }
@@ -207,10 +207,10 @@ Test(versions, a_table_that_was_cut_is_empty_and_of_use)
 Test(versions, a_table_grows_only_where_that_is_worth_losing_it)
 {
 	note(versions, 1, 1);
-	struct versions *other = open_table(1024 * 1024 * 2);
+	struct block_index *other = open_table(1024 * 1024 * 2);
 
 	cr_expect(knows(other, 1, 1));
-	versions_free(other);
+	block_index_free(other);
 	other = open_table(1024 * 1024 * 64);
 	for (int n = 0; n < 100000; n++)
 		note(other, n, n);
@@ -219,7 +219,7 @@ Test(versions, a_table_grows_only_where_that_is_worth_losing_it)
 	for (int n = 0; n < 100000; n++)
 		known += knows(other, n, n);
 	cr_expect(eq(int, known, 100000));
-	versions_free(other);
+	block_index_free(other);
 }
 
 Test(versions, several_processes_note_at_once)
@@ -231,7 +231,7 @@ Test(versions, several_processes_note_at_once)
 		children[p] = fork();
 		if (children[p])
 			continue;
-		struct versions *mine = open_table(0);
+		struct block_index *mine = open_table(0);
 
 		for (int n = 0; n < EACH; n++)
 			note(mine, p * EACH + n, p * EACH + n);

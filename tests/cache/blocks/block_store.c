@@ -17,16 +17,16 @@
 #define MIB         (1024 * KIB)
 #define PATIENCE_MS 60000
 
-static struct stored *stored;
+static struct block_store *stored;
 static unsigned char *file, *got_bytes;
 
 static void setup(void)
 {
 	struct error e = { 0 };
 
-	const struct stored_options memory = { .provider = "e2b", .sandbox = "one" };
+	const struct block_store_options memory = { .provider = "e2b", .sandbox = "one" };
 
-	cr_assert(eq(int, stored_new(&stored, &memory, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, block_store_new(&stored, &memory, &e), ERR_OK), "%s", e.text);
 	file = malloc(MIB);
 	got_bytes = malloc(MIB);
 	for (size_t n = 0; n < MIB; n++)
@@ -35,7 +35,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	stored_free(stored);
+	block_store_free(stored);
 	free(file);
 	free(got_bytes);
 }
@@ -58,8 +58,8 @@ static struct version met(const struct attr *v)
 /* A change that left the contents alone. */
 static void keep_as(const struct attr *from, const struct attr *to)
 {
-	stored_keep_as(stored,
-		&(struct stored_change){
+	block_store_keep_as(stored,
+		&(struct block_store_change){
 			.path = "f", .path2 = "f", .met = met(from), .left = *to });
 }
 
@@ -69,7 +69,7 @@ static bool reads(const struct attr *v, uint64_t offset, size_t len)
 	size_t expected = offset >= v->size ? 0 : v->size - offset < len ? v->size - offset : len;
 
 	memset(got_bytes, 0xee, MIB);
-	if (!stored_read(stored, v, offset, got_bytes, len, &got))
+	if (!block_store_read(stored, v, offset, got_bytes, len, &got))
 		return false;
 	cr_assert(eq(sz, got, expected));
 	cr_assert(not(memcmp(got_bytes, file + offset, got)));
@@ -82,7 +82,7 @@ Test(stored, what_was_kept_is_read_in_any_part)
 
 	cr_expect(not(stored_whole(stored, &v)));
 	cr_expect(not(reads(&v, 0, 1)));
-	stored_keep(stored, &v, 0, file, 700001);
+	block_store_keep(stored, &v, 0, file, 700001);
 	cr_expect(stored_whole(stored, &v));
 	cr_expect(reads(&v, 0, 700001));
 	cr_expect(reads(&v, 0, MIB));
@@ -96,7 +96,7 @@ Test(stored, another_version_has_other_bytes)
 {
 	struct attr one = version(4096, 1), other = version(4096, 2);
 
-	stored_keep(stored, &one, 0, file, 4096);
+	block_store_keep(stored, &one, 0, file, 4096);
 	cr_expect(not(stored_whole(stored, &other)));
 	cr_expect(not(reads(&other, 0, 4096)));
 	other = one;
@@ -112,7 +112,7 @@ Test(stored, a_file_that_has_other_attributes_now_keeps_its_bytes)
 	struct attr one = version(700001, 1), other = one;
 
 	other.ctime.tv_sec += 10;
-	stored_keep(stored, &one, 0, file, 700001);
+	block_store_keep(stored, &one, 0, file, 700001);
 	keep_as(&one, &other);
 	cr_expect(reads(&other, 0, 700001));
 	cr_expect(reads(&one, 0, 700001));
@@ -134,8 +134,8 @@ static struct attr settled_version(uint64_t size, int number)
 static void write_at(const char *path, const struct attr *from, const struct attr *to,
 	uint64_t offset, size_t len)
 {
-	stored_keep_written(stored,
-		&(struct stored_change){ .path = path,
+	block_store_keep_written(stored,
+		&(struct block_store_change){ .path = path,
 			.path2 = path,
 			.met = met(from),
 			.left = *to,
@@ -147,8 +147,8 @@ static void write_at(const char *path, const struct attr *from, const struct att
 static void move_to(
 	const char *path, const struct attr *from, const char *path2, const struct attr *to)
 {
-	stored_keep_as(stored,
-		&(struct stored_change){
+	block_store_keep_as(stored,
+		&(struct block_store_change){
 			.path = path, .path2 = path2, .met = met(from), .left = *to });
 }
 
@@ -185,7 +185,7 @@ Test(stored, a_write_goes_on_with_what_is_kept)
 	struct attr third = settled_version(300001, 3);
 
 	file[1000] ^= 1;
-	stored_keep(stored, &one, 0, file, 200001);
+	block_store_keep(stored, &one, 0, file, 200001);
 	file[1000] ^= 1;
 	write_at("f", &one, &other, 1000, 1);
 	cr_expect(reads(&other, 0, 200001));
@@ -198,7 +198,7 @@ Test(stored, a_hole_before_what_is_written_is_read)
 	struct attr one = settled_version(10, 1), other = settled_version(500001, 2);
 
 	memset(file + 10, 0, 400000 - 10);
-	stored_keep(stored, &one, 0, file, 10);
+	block_store_keep(stored, &one, 0, file, 10);
 	write_at("f", &one, &other, 400000, 100001);
 	cr_expect(reads(&other, 0, 500001));
 }
@@ -217,7 +217,7 @@ Test(stored, a_file_to_which_others_wrote_meanwhile_is_not_read)
 {
 	struct attr one = settled_version(1000, 1), other = settled_version(2001, 2);
 
-	stored_keep(stored, &one, 0, file, 1000);
+	block_store_keep(stored, &one, 0, file, 1000);
 	write_at("f", &one, &other, 1000, 1000);
 	cr_expect(not(reads(&other, 0, 1)));
 }
@@ -268,12 +268,12 @@ Test(stored, pieces_in_any_order_make_a_block)
 {
 	struct attr v = version(300 * KIB, 1);
 
-	stored_keep(stored, &v, 200 * KIB, file + 200 * KIB, 100 * KIB);
+	block_store_keep(stored, &v, 200 * KIB, file + 200 * KIB, 100 * KIB);
 	cr_expect(reads(&v, 256 * KIB, 44 * KIB));
 	cr_expect(reads(&v, 200 * KIB, 100 * KIB), "the end of a block that is not whole");
 	cr_expect(not(reads(&v, 196 * KIB, 8 * KIB)));
 	cr_expect(not(stored_whole(stored, &v)));
-	stored_keep(stored, &v, 0, file, 200 * KIB);
+	block_store_keep(stored, &v, 0, file, 200 * KIB);
 	cr_expect(stored_whole(stored, &v));
 	cr_expect(reads(&v, 0, 300 * KIB));
 }
@@ -282,7 +282,7 @@ Test(stored, pieces_that_are_no_pages_count_by_the_pages_in_them)
 {
 	struct attr v = version(128 * KIB, 1);
 
-	stored_keep(stored, &v, 100, file + 100, 10000);
+	block_store_keep(stored, &v, 100, file + 100, 10000);
 	cr_expect(not(reads(&v, 100, 100)));
 	cr_expect(reads(&v, 4096, 4096));
 	cr_expect(not(reads(&v, 8192, 4096)));
@@ -301,24 +301,24 @@ Test(stored, nothing_stored_has_nothing)
 	struct attr v = version(10, 1);
 	size_t got;
 
-	stored_keep(NULL, &v, 0, file, 10);
+	block_store_keep(NULL, &v, 0, file, 10);
 	cr_expect(not(stored_whole(NULL, &v)));
-	cr_expect(not(stored_read(NULL, &v, 0, got_bytes, 10, &got)));
-	stored_free(NULL);
+	cr_expect(not(block_store_read(NULL, &v, 0, got_bytes, 10, &got)));
+	block_store_free(NULL);
 }
 
 Test(stored, says_what_it_takes_of_memory)
 {
 	struct attr v = version(MIB, 1);
 
-	cr_expect(eq(u64, stored_room(stored).used, 0));
-	stored_keep(stored, &v, 0, file, MIB);
-	struct stored_room room = stored_room(stored);
+	cr_expect(eq(u64, block_store_room(stored).used, 0));
+	block_store_keep(stored, &v, 0, file, MIB);
+	struct block_store_room room = block_store_room(stored);
 
 	cr_expect(eq(ptr, (void *)room.dir, NULL));
 	cr_expect(room.used > 0);
 	cr_expect(ge(u64, room.max, room.used));
-	cr_expect(eq(u64, stored_room(NULL).max, 0), "nothing is stored");
+	cr_expect(eq(u64, block_store_room(NULL).max, 0), "nothing is stored");
 }
 
 Test(stored, memory_has_an_end_and_what_is_used_stays)
@@ -326,16 +326,16 @@ Test(stored, memory_has_an_end_and_what_is_used_stays)
 	struct attr used = version(MIB, 1), unused = version(MIB, 2);
 
 	memset(file, 1, MIB);
-	stored_keep(stored, &used, 0, file, MIB);
+	block_store_keep(stored, &used, 0, file, MIB);
 	memset(file, 2, MIB);
-	stored_keep(stored, &unused, 0, file, MIB);
+	block_store_keep(stored, &unused, 0, file, MIB);
 	for (int n = 3; n < 600; n++) {
 		struct attr v = version(MIB, n);
 
 		for (size_t at = 0; at < MIB; at += 128 * KIB)
 			memcpy(file + at, &(uint64_t){ (uint64_t)n << 32 | at }, 8);
-		stored_keep(stored, &v, 0, file, MIB);
-		stored_read(stored, &used, 0, got_bytes, MIB, &(size_t){ 0 });
+		block_store_keep(stored, &v, 0, file, MIB);
+		block_store_read(stored, &used, 0, got_bytes, MIB, &(size_t){ 0 });
 	}
 	cr_expect(stored_whole(stored, &used));
 	cr_expect(not(stored_whole(stored, &unused)));
@@ -347,26 +347,26 @@ Test(stored, memory_has_an_end_and_what_is_used_stays)
 static struct scratch scratch;
 static struct stats stats;
 
-static struct stored *open_dir(const char *sandbox)
+static struct block_store *open_dir(const char *sandbox)
 {
 	struct error e = { 0 };
 	char dir[128];
-	struct stored *s;
+	struct block_store *s;
 
 	snprintf(dir, sizeof dir, "%s/cache", scratch.path);
-	const struct stored_options options = { .dir = dir,
+	const struct block_store_options options = { .dir = dir,
 		.size_max = 64 * MIB,
 		.provider = "e2b",
 		.sandbox = sandbox,
 		.stats = &stats };
 
-	cr_assert(eq(int, stored_new(&s, &options, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, block_store_new(&s, &options, &e), ERR_OK), "%s", e.text);
 	return s;
 }
 
 static void reopen(const char *sandbox)
 {
-	stored_free(stored);
+	block_store_free(stored);
 	stored = open_dir(sandbox);
 }
 
@@ -407,7 +407,7 @@ Test(stored_dir, what_is_on_the_disk_does_not_stay_in_memory)
 	struct attr v = version(4096, 1);
 	int64_t end_ms = monotonic_ms() + PATIENCE_MS;
 
-	stored_keep(stored, &v, 0, file, 4096);
+	block_store_keep(stored, &v, 0, file, 4096);
 	while (!stats.counters[STATS_BLOCKS_KEPT]) {
 		cr_assert(lt(i64, monotonic_ms(), end_ms), "nothing is written");
 		usleep(1000);
@@ -421,16 +421,16 @@ Test(stored_dir, the_next_mount_of_the_sandbox_has_it_and_another_has_not)
 {
 	struct attr v = version(700001, 1);
 
-	stored_keep(stored, &v, 0, file, 700001);
+	block_store_keep(stored, &v, 0, file, 700001);
 	reopen("one");
 	cr_expect(stored_whole(stored, &v));
-	cr_expect(stored_has_at(stored, &v, 400000));
+	cr_expect(block_store_has_at(stored, &v, 400000));
 	cr_expect(reads(&v, 0, 700001));
 	cr_expect(eq(u64, stats.counters[STATS_BLOCKS_KEPT], 6));
 	cr_expect(eq(u64, stats.counters[STATS_BLOCK_HITS], 6));
 	reopen("two");
 	cr_expect(not(stored_whole(stored, &v)));
-	cr_expect(not(stored_has_at(stored, &v, 0)));
+	cr_expect(not(block_store_has_at(stored, &v, 0)));
 	cr_expect(not(reads(&v, 0, 1)));
 }
 
@@ -451,7 +451,7 @@ Test(stored_dir, the_next_mount_has_what_has_other_attributes_now)
 
 	other.ctime.tv_sec += 10;
 	third.ctime.tv_sec += 20;
-	stored_keep(stored, &one, 0, file, 700001);
+	block_store_keep(stored, &one, 0, file, 700001);
 	keep_as(&one, &other);
 	reopen("one");
 	cr_expect(reads(&other, 0, 700001));
@@ -464,12 +464,12 @@ Test(stored_dir, says_what_the_directory_takes)
 {
 	struct attr v = version(700001, 1);
 
-	cr_expect(eq(u64, stored_room(stored).used, 0));
+	cr_expect(eq(u64, block_store_room(stored).used, 0));
 	for (size_t at = 0; at < 700001; at++)
 		file[at] = (unsigned char)(at >> 9 ^ at >> 17);
-	stored_keep(stored, &v, 0, file, 700001);
+	block_store_keep(stored, &v, 0, file, 700001);
 	reopen("one");
-	struct stored_room room = stored_room(stored);
+	struct block_store_room room = block_store_room(stored);
 
 	cr_expect(eq(str, strrchr(room.dir, '/'), "/cache"));
 	cr_expect(ge(u64, room.used, 700001), "%llu", (unsigned long long)room.used);
@@ -484,7 +484,7 @@ Test(stored_dir, damaged_blocks_are_missed_and_kept_anew)
 	struct attr v = version(700001, 1);
 
 	for (size_t n = 0; n < sizeof damages / sizeof *damages; n++) {
-		stored_keep(stored, &v, 0, file, 700001);
+		block_store_keep(stored, &v, 0, file, 700001);
 		cr_expect(reads(&v, 0, 700001), "%s", damages[n]);
 		to_blocks(damages[n]);
 		for (size_t at = 0; at < 700001; at += 128 * KIB)
@@ -500,14 +500,14 @@ Test(stored_dir, two_files_of_the_same_bytes_are_both_there_all_the_time)
 			  two = version(4096, 3);
 
 	for (uint64_t at = 0; at < large.size; at += 128 * KIB)
-		stored_keep(stored, &large, at, file + at / 8 % MIB, 128 * KIB);
-	stored_keep(stored, &one, 0, file, 4096);
+		block_store_keep(stored, &large, at, file + at / 8 % MIB, 128 * KIB);
+	block_store_keep(stored, &one, 0, file, 4096);
 	for (int n = 4; n < 24; n++) {
 		const struct attr between = version(4096, n);
 
-		stored_keep(stored, &between, 0, file + 100 * n, 4096);
+		block_store_keep(stored, &between, 0, file + 100 * n, 4096);
 	}
-	stored_keep(stored, &two, 0, file, 4096);
+	block_store_keep(stored, &two, 0, file, 4096);
 	for (int look = 0; look < 20000; look++)
 		cr_assert(reads(&two, 0, 4096) && stored_whole(stored, &two), "%d", look);
 }
@@ -519,20 +519,20 @@ Test(stored_dir, the_hashes_of_another_sandbox_find_what_is_here)
 
 	for (size_t n = 0; n < 3; n++)
 		names[n] = block_name(file + n * 128 * KIB, n < 2 ? 128 * KIB : 44 * KIB);
-	stored_keep(stored, &v, 0, file, 300 * KIB);
-	stored_note_name(stored, "main.c", v.size);
+	block_store_keep(stored, &v, 0, file, 300 * KIB);
+	block_store_note_name(stored, "main.c", v.size);
 	reopen("two");
 	v.ino = 77;
-	cr_expect(stored_may_have(stored, "main.c", v.size));
-	cr_expect(not(stored_may_have(stored, "main.h", v.size)));
-	cr_expect(not(stored_may_have(stored, "main.c", v.size + 1)));
+	cr_expect(block_store_may_have(stored, "main.c", v.size));
+	cr_expect(not(block_store_may_have(stored, "main.h", v.size)));
+	cr_expect(not(block_store_may_have(stored, "main.c", v.size + 1)));
 	names[1].bytes[0] ^= 1;
-	stored_adopt(stored, &v, 0, names, 3);
+	block_store_adopt(stored, &v, 0, names, 3);
 	cr_expect(not(stored_whole(stored, &v)));
 	cr_expect(reads(&v, 0, 128 * KIB));
 	cr_expect(not(reads(&v, 128 * KIB, 1)));
 	names[1].bytes[0] ^= 1;
-	stored_adopt(stored, &v, 1, names + 1, 2);
+	block_store_adopt(stored, &v, 1, names + 1, 2);
 	cr_expect(reads(&v, 0, 300 * KIB));
 }
 
@@ -542,10 +542,10 @@ Test(stored_dir, hashes_that_lie_give_no_bytes_and_cost_nobody_any)
 	struct attr v = version(128 * KIB, 1), lie = version(1000, 2);
 	struct block_name name = block_name(file, 128 * KIB);
 
-	stored_keep(stored, &v, 0, file, 128 * KIB);
+	block_store_keep(stored, &v, 0, file, 128 * KIB);
 	reopen("one");
-	stored_adopt(stored, &lie, 0, &name, 1);
-	stored_adopt(stored, &lie, 1, &name, 1);
+	block_store_adopt(stored, &lie, 0, &name, 1);
+	block_store_adopt(stored, &lie, 1, &name, 1);
 	cr_expect(not(reads(&lie, 0, 1000)));
 	cr_expect(reads(&v, 0, 128 * KIB));
 }
@@ -554,14 +554,14 @@ Test(stored_dir, without_a_directory_there_is_memory)
 {
 	struct attr v = version(MIB, 1);
 
-	stored_free(stored);
+	block_store_free(stored);
 	scratch_remove(&scratch);
 	scratch_make(&scratch);
 	scratch_write_text(&scratch, "cache", "no directory");
 	stored = open_dir("one");
-	stored_keep(stored, &v, 0, file, MIB);
+	block_store_keep(stored, &v, 0, file, MIB);
 	cr_expect(reads(&v, 0, MIB));
-	cr_expect(not(stored_may_have(stored, "f", 1)));
+	cr_expect(not(block_store_may_have(stored, "f", 1)));
 }
 
 /* A file system of 640 KiB for this process alone, where that is allowed. */
@@ -577,21 +577,21 @@ Test(stored_dir, a_full_disk_leaves_memory_and_what_it_has)
 {
 	struct attr one = version(256 * KIB, 1), other = version(MIB, 2);
 
-	stored_free(stored);
+	block_store_free(stored);
 	stored = NULL;
 	if (!mount_small())
 		cr_skip("no file system may be mounted here");
 	stored = open_dir("one");
-	stored_keep(stored, &one, 0, file, 256 * KIB);
+	block_store_keep(stored, &one, 0, file, 256 * KIB);
 	reopen("one");
 	cr_expect(eq(u64, stats.counters[STATS_BLOCKS_KEPT], 2));
-	stored_keep(stored, &other, 256 * KIB, file + 256 * KIB, 768 * KIB);
+	block_store_keep(stored, &other, 256 * KIB, file + 256 * KIB, 768 * KIB);
 	cr_expect(reads(&one, 0, 256 * KIB));
 	cr_expect(reads(&other, 256 * KIB, 768 * KIB));
 	reopen("one");
 	cr_expect(lt(u64, stats.counters[STATS_BLOCKS_KEPT], 8), "the disk is full");
 	cr_expect(reads(&one, 0, 256 * KIB));
-	stored_free(stored);
+	block_store_free(stored);
 	stored = NULL;
 	umount2(scratch.path, MNT_DETACH);
 }

@@ -237,7 +237,7 @@ Test(journal, a_parked_entry_stays_with_why_until_it_is_done)
 	journaled_name(&j, CHANGE_MKDIR, "a", NULL);
 	journaled_name(&j, CHANGE_MKDIR, "b", NULL);
 	cr_assert(eq(
-		int, journal_note_parked(j.journal, 1, ERR_CONFLICT, "a: is there", NULL), ERR_OK));
+		int, journal_note_failed(j.journal, 1, ERR_CONFLICT, "a: is there", NULL), ERR_OK));
 	journaled_reopen(&j);
 	journaled_expect(&j, "1:a CONFLICT: a: is there\n2:b\n");
 	cr_expect(eq(u64, journaled_owed(&j), 1));

@@ -245,7 +245,7 @@ Test(lease, what_others_change_beside_us_is_seen)
 Test(lease, after_a_doubt_one_audit_restores_everything)
 {
 	known_tree();
-	cache_doubt_all(explored.cache);
+	cache_invalidate_all(explored.cache);
 	explored_write("d/f1", "longer text");
 	explored_remove_path("d/f2", 0);
 	cr_expect(eq(u64, explored_size_of("d/f1"), 11));
@@ -558,11 +558,11 @@ Test(lease, where_there_is_no_stream_it_is_looked_for_again_after_a_minute)
 	cr_expect(eq(str, status().stream_why, "no stream of changes"));
 	explored.provider.has_watch = true;
 	use_later(59000);
-	cache_doubt_all(explored.cache);
+	cache_invalidate_all(explored.cache);
 	cr_expect(not(has("none")));
 	cr_expect(eq(uint, explored.provider.watches, 0));
 	use_later(1000);
-	cache_doubt_all(explored.cache);
+	cache_invalidate_all(explored.cache);
 	cr_expect(not(has("none")));
 	cr_expect(eq(uint, explored.provider.watches, 1));
 	await_told(CACHE_STREAM_LIVE);
@@ -580,7 +580,7 @@ Test(lease, a_stream_that_begins_late_is_not_waited_for)
 	cr_expect(ge(uint, explored.provider.lists, 1));
 	explored.provider.holds_ready = false;
 	await_told(CACHE_STREAM_LIVE);
-	cache_doubt_all(explored.cache);
+	cache_invalidate_all(explored.cache);
 	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 1));
 	cr_expect(has("d"));
 	explored_settle();
@@ -677,7 +677,7 @@ static void pause_after(int64_t ms)
 /* Who uses it waits so long at most for an attempt that follows. */
 static void wait_patiently(void)
 {
-	struct pending *p = explored.cache->pending;
+	struct writeback *p = explored.cache->writeback;
 
 	pthread_mutex_lock(&p->lock);
 	p->pause_ms = PATIENCE_MS;

@@ -99,7 +99,7 @@ static void hear_once(struct distant *d, const struct list_request *request, con
 		return;
 	}
 	d->meanwhile = NULL;
-	tree_hear(d->cache->tree, &event);
+	tree_apply_event(d->cache->tree, &event);
 }
 
 static void hear_of_it(struct distant *d, const struct list_request *request)

@@ -75,7 +75,7 @@ static enum err open_as(const struct call *call, struct inode *i)
 /* `i` was replaced, and who opens it is told so. */
 static void fail_to_open(struct inode *i)
 {
-	tree_doubt(far.cache->tree, i);
+	tree_invalidate(far.cache->tree, i);
 	cr_assert(eq(int, open_as(&asked, i), ERR_STALE));
 }
 
@@ -116,7 +116,7 @@ static void lose_while_asked(struct distant *d, const struct list_request *reque
 	if (strcmp(request->starts[0], "f"))
 		cache_command_ended(d->cache);
 	else
-		tree_hear(d->cache->tree, &event);
+		tree_apply_event(d->cache->tree, &event);
 }
 
 Test(retry, a_file_is_opened_though_each_answer_of_the_second_lookup_is_overtaken)
@@ -141,7 +141,7 @@ Test(retry, attributes_are_what_the_second_lookup_told)
 	int64_t valid_ms;
 
 	replace();
-	tree_doubt(far.cache->tree, i);
+	tree_invalidate(far.cache->tree, i);
 	cr_expect(eq(int, cache_attr(far.cache, &asked, i, &attr, &valid_ms, NULL), ERR_OK));
 	cr_expect(eq(u64, attr.size, 5));
 	cr_expect(eq(int, cache_xattr(far.cache, &asked, i, NULL, &names, NULL), ERR_OK));
@@ -170,7 +170,7 @@ Test(retry, extended_attributes_are_those_of_the_file_that_has_the_name_by_then)
 	struct inode *second = look_up();
 
 	replace_with_xattr("2");
-	tree_doubt(far.cache->tree, second);
+	tree_invalidate(far.cache->tree, second);
 	cr_expect(eq(int, cache_xattr(far.cache, &asked, second, "user.v", &value, NULL), ERR_OK));
 	cr_expect(eq(sz, value.len, 1));
 	cr_expect(eq(str, (char *)buf_text(&value), "2"));
@@ -191,7 +191,7 @@ Test(retry, only_the_thread_that_was_told_has_a_second_try)
 	struct inode *i = look_up_again();
 
 	replace();
-	tree_doubt(far.cache->tree, i);
+	tree_invalidate(far.cache->tree, i);
 	cr_expect(eq(int, open_as(&other, i), ERR_STALE));
 	cr_expect(eq(int, open_as(NULL, i), ERR_STALE));
 	cr_expect(eq(int, open_as(&asked, i), ERR_OK));
@@ -237,7 +237,7 @@ Test(retry, more_threads_than_there_is_room_for_take_the_room_of_those_that_neve
 	for (pid_t asker = 1; asker <= 2 * RETRIES_MAX; asker++) {
 		const struct call call = { .progress_ms = 60000, .asker = asker };
 
-		tree_doubt(far.cache->tree, i);
+		tree_invalidate(far.cache->tree, i);
 		cr_assert(eq(int, open_as(&call, i), ERR_STALE));
 	}
 	cr_expect(eq(uint, far.cache->retries->count, RETRIES_MAX));

@@ -26,7 +26,7 @@ static void doubt(void)
 {
 	explored_list_all(cache_root(explored.cache));
 	explored_settle();
-	cache_doubt_all(explored.cache);
+	cache_invalidate_all(explored.cache);
 	explored.provider.lists = 0;
 	explored.provider.entries = 0;
 }
@@ -63,7 +63,7 @@ Test(trust, what_was_never_known_needs_no_audit)
 {
 	explored_make_files("", 3);
 	explored_start(A_MINUTE);
-	cache_doubt_all(explored.cache);
+	cache_invalidate_all(explored.cache);
 	explored.provider.lists = 0;
 	cr_expect(eq(sz, explored_count_of(cache_root(explored.cache)), 3));
 	cr_expect(eq(uint, explored.provider.lists, 1));
@@ -75,7 +75,7 @@ Test(trust, a_tree_that_is_trusted_by_then_is_not_audited_again)
 	explored_start(A_MINUTE);
 	explored_list_all(cache_root(explored.cache));
 	explored.provider.lists = 0;
-	cr_expect(eq(int, trust_restore(explored.cache->trust, NULL, NULL), ERR_OK));
+	cr_expect(eq(int, validity_restore(explored.cache->validity, NULL, NULL), ERR_OK));
 	cr_expect(eq(uint, explored.provider.lists, 0));
 }
 
@@ -132,7 +132,7 @@ Test(trust, a_doubt_during_an_audit_is_not_lost)
 	counting_provider_await_held(&explored.provider);
 	explored_write("d/f0", "longer text");
 	explored_remove_path("d/f1", 0);
-	cache_doubt_all(explored.cache);
+	cache_invalidate_all(explored.cache);
 	counting_provider_open_gate(&explored.provider);
 	pthread_join(asker.thread, NULL);
 	cr_expect(eq(u64, explored_size_of("d/f0"), 11));
@@ -179,8 +179,8 @@ static void doubt_of_now(void)
 	while (now.tv_sec == first.tv_sec || now.tv_nsec < 20000000);
 	const struct tree_listing told = { .seen = tree_seen(explored.cache->tree), .now = now };
 
-	trust_began(explored.cache->trust, &told);
-	cache_doubt_all(explored.cache);
+	validity_began(explored.cache->validity, &told);
+	cache_invalidate_all(explored.cache);
 }
 
 static struct inode *known_child(const char *name)
@@ -289,8 +289,8 @@ static int64_t asks_since(struct timespec now)
 {
 	const struct tree_listing told = { .seen = tree_seen(explored.cache->tree), .now = now };
 
-	trust_began(explored.cache->trust, &told);
-	cache_doubt_all(explored.cache);
+	validity_began(explored.cache->validity, &told);
+	cache_invalidate_all(explored.cache);
 	explored.provider.lists = 0;
 	cr_expect(ne(ptr, explored_find("f0"), NULL));
 	cr_expect(eq(uint, explored.provider.lists, 1));
@@ -332,7 +332,7 @@ Test(trust, a_directory_that_others_moved_is_found_at_its_new_place_only)
 	doubt();
 	struct inode *old = explored_find("d/sub");
 
-	cache_doubt_all(explored.cache);
+	cache_invalidate_all(explored.cache);
 	explored_rename("d", "e");
 	explored_make_dir("d");
 	explored_make_dir("d/sub");
@@ -348,7 +348,7 @@ Test(trust, a_file_that_others_replaced_is_another_inode)
 	doubt();
 	struct inode *old = explored_find("f0");
 
-	cache_doubt_all(explored.cache);
+	cache_invalidate_all(explored.cache);
 	explored_rename("f1", "f0");
 	cr_expect(ne(ptr, explored_find("f0"), old));
 	cr_expect(eq(ptr, explored_find("f1"), NULL));
@@ -416,7 +416,7 @@ static void make_and_doubt(int64_t believed_ms)
 	explored_start(believed_ms);
 	explored_list_all(cache_root(explored.cache));
 	explored_settle();
-	cache_doubt_all(explored.cache);
+	cache_invalidate_all(explored.cache);
 	explored_write("f0", "longer text");
 }
 
@@ -442,7 +442,7 @@ Test(trust, and_while_it_is_too_busy)
 	fail_audits(ERR_BUSY);
 	cr_expect(eq(u64, explored_size_of("f0"), 4));
 	explored.provider.fails_with = ERR_OK;
-	cache_doubt_all(explored.cache);
+	cache_invalidate_all(explored.cache);
 	await_size("f0", 11);
 }
 
@@ -487,7 +487,7 @@ Test(trust, but_not_after_a_command)
 		int, cache_attr(explored.cache, NULL, f, &attr, &valid_ms, NULL), ERR_UNREACHABLE));
 	explored.provider.fails_with = ERR_OK;
 	cr_expect(eq(u64, explored_size_of("f0"), 11));
-	cache_doubt_all(explored.cache);
+	cache_invalidate_all(explored.cache);
 	explored.provider.fails_with = ERR_UNREACHABLE;
 	cr_expect(eq(u64, explored_size_of("f0"), 11));
 	explored.provider.fails_with = ERR_OK;
@@ -504,15 +504,15 @@ Test(trust, nor_when_an_earlier_audit_is_answered_just_then)
 	struct inode *f = explored_find("f0");
 
 	explored_settle();
-	cache_doubt_all(explored.cache);
+	cache_invalidate_all(explored.cache);
 	counting_provider_close_gate(&explored.provider, "d");
 	pthread_create(&asker.thread, NULL, ask, &asker);
 	counting_provider_await_held(&explored.provider);
-	trust_must_ask(explored.cache->trust);
+	validity_must_ask(explored.cache->validity);
 	counting_provider_open_gate(&explored.provider);
 	pthread_join(asker.thread, NULL);
 	explored.provider.fails_with = ERR_UNREACHABLE;
-	cache_doubt_all(explored.cache);
+	cache_invalidate_all(explored.cache);
 	cr_expect(eq(
 		int, cache_attr(explored.cache, NULL, f, &attr, &valid_ms, NULL), ERR_UNREACHABLE));
 	explored.provider.fails_with = ERR_OK;
@@ -527,7 +527,7 @@ Test(trust, a_sandbox_that_is_gone_shows_nothing)
 	fail_audits(ERR_OK);
 	struct inode *f = explored_find("f0");
 
-	cache_doubt_all(explored.cache);
+	cache_invalidate_all(explored.cache);
 	explored.provider.fails_with = ERR_GONE;
 	cr_expect(eq(int, cache_attr(explored.cache, NULL, f, &attr, &valid_ms, &e), ERR_GONE));
 	cr_expect(eq(str, e.text, "as the test wants it"));
@@ -592,7 +592,7 @@ Test(trust, who_cannot_tell_what_changed_is_asked_anew)
 	explored_list_all(cache_root(explored.cache));
 	struct inode *f = explored_find("f0");
 
-	cache_doubt_all(explored.cache);
+	cache_invalidate_all(explored.cache);
 	explored_write("f0", "longer text");
 	explored.provider.fails_with = ERR_UNSUPPORTED;
 	cr_expect(ne(int, cache_attr(explored.cache, NULL, f, &attr, &valid_ms, NULL), ERR_OK));

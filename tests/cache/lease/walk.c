@@ -488,7 +488,7 @@ static void *walk_about(void *context)
 		else if (n % 3 == 1)
 			explored_count_of(cache_root(explored.cache));
 		else
-			cache_doubt_all(explored.cache);
+			cache_invalidate_all(explored.cache);
 	}
 	return NULL;
 }

@@ -39,7 +39,7 @@ static struct inode *open_file(const char *name)
 	for (uint64_t at = 0; at < FILE_SIZE; at += MIB)
 		cr_assert(eq(int, (int)pwrite(fd, &at, sizeof at, (off_t)at), sizeof at));
 	distant_let_settle(&far);
-	cache_doubt_all(far.cache);
+	cache_invalidate_all(far.cache);
 	return distant_open(&far, name);
 }
 
@@ -63,7 +63,7 @@ static bool is_stored(struct inode *i)
 	struct attr version;
 
 	return tree_version(far.cache->tree, i, monotonic_ms(), &version) &&
-		stored_whole(far.cache->stored, &version);
+		stored_whole(far.cache->block_store, &version);
 }
 
 Test(fill, a_file_that_is_read_here_and_there_is_soon_all_here)
@@ -101,13 +101,13 @@ Test(fill, who_reads_no_more_is_brought_no_more)
 	for (unsigned n = 0; n < 7; n++)
 		read_scattered(i, n);
 	distant_hold_fetches(&far, true);
-	fill_note(far.cache->fill, i, true);
+	background_fetch_note(far.cache->background_fetch, i, true);
 	distant_await_fetches(&far, 8);
 	far.now_ms += 1001;
 	distant_hold_fetches(&far, false);
 	distant_await_items(&far, 8);
 	distant_close(&far, i);
-	fill_free(take(far.cache->fill));
+	background_fetch_free(take(far.cache->background_fetch));
 	cr_expect(le(uint, distant_items(&far), 9));
 }
 
@@ -118,12 +118,12 @@ Test(fill, a_file_that_changes_is_left_alone)
 	for (unsigned n = 0; n < 7; n++)
 		read_scattered(i, n);
 	distant_hold_fetches(&far, true);
-	fill_note(far.cache->fill, i, true);
+	background_fetch_note(far.cache->background_fetch, i, true);
 	distant_await_fetches(&far, 8);
 	distant_write(&far, i, 8, "mine");
 	distant_hold_fetches(&far, false);
 	distant_await_items(&far, 8);
 	distant_close(&far, i);
-	fill_free(take(far.cache->fill));
+	background_fetch_free(take(far.cache->background_fetch));
 	cr_expect(eq(uint, distant_items(&far), 8));
 }

@@ -155,7 +155,7 @@ Test(stored_reads, an_open_file_that_a_command_changed_is_fetched_anew)
 	i = distant_open(&far, "f");
 	read_at(i, 0, 4096, 1);
 	make("f", MIB, 2);
-	cache_doubt_all(far.cache);
+	cache_invalidate_all(far.cache);
 	read_at(i, 0, 4096, 2);
 	distant_close(&far, i);
 }
@@ -167,13 +167,13 @@ Test(stored_reads, a_file_that_may_still_change_is_not_kept)
 	const struct asked early = { .clock = { .tv_sec = 1000, .tv_nsec = 10000000 } },
 			   late = { .clock = { .tv_sec = 1000, .tv_nsec = 30000000 } };
 
-	reading_keep(far.cache, "d/f", &(struct asked){ 0 }, &v, 0, bytes, 4096);
-	reading_keep(far.cache, "d/f", &early, &v, 0, bytes, 4096);
-	cr_expect(not(stored_whole(far.cache->stored, &v)));
-	cr_expect(not(stored_may_have(far.cache->stored, "f", 4096)));
-	reading_keep(far.cache, "d/f", &late, &v, 0, bytes, 4096);
-	cr_expect(stored_whole(far.cache->stored, &v));
-	cr_expect(stored_may_have(far.cache->stored, "f", 4096));
+	fetch_keep(far.cache, "d/f", &(struct asked){ 0 }, &v, 0, bytes, 4096);
+	fetch_keep(far.cache, "d/f", &early, &v, 0, bytes, 4096);
+	cr_expect(not(stored_whole(far.cache->block_store, &v)));
+	cr_expect(not(block_store_may_have(far.cache->block_store, "f", 4096)));
+	fetch_keep(far.cache, "d/f", &late, &v, 0, bytes, 4096);
+	cr_expect(stored_whole(far.cache->block_store, &v));
+	cr_expect(block_store_may_have(far.cache->block_store, "f", 4096));
 }
 
 static void overwrite(const char *name, const char *text)

@@ -73,7 +73,7 @@ __attribute__((format(printf, 2, 3))) static void make(size_t size, const char *
 static void made(void)
 {
 	distant_let_settle(&far);
-	cache_doubt_all(far.cache);
+	cache_invalidate_all(far.cache);
 }
 
 /* ---- Reading it ---- */
@@ -537,7 +537,7 @@ Test(bulk, the_ends_of_a_file_that_grows_are_fetched_again)
 	read_file("a.idx");
 	distant_await_items(&far, 3);
 	write_at("a.pack", 8000 * KIB, "more");
-	cache_doubt_all(far.cache);
+	cache_invalidate_all(far.cache);
 	expect_at("a.pack", 8000 * KIB, "more");
 }
 
@@ -550,7 +550,7 @@ Test(bulk, what_changed_in_the_sandbox_is_fetched_again)
 	made();
 	read_file("d/a");
 	scratch_write_text(&far.scratch, "d/b", "d/b, but new");
-	cache_doubt_all(far.cache);
+	cache_invalidate_all(far.cache);
 	cr_expect(eq(sz, read_file("d/b"), 12));
 	cr_expect(not(memcmp(bytes, "d/b, but new", 12)));
 }

@@ -38,7 +38,7 @@ static struct inode *with_file(const char *name, uint64_t size)
 	for (uint64_t at = 0; at + sizeof at <= size; at += MIB)
 		cr_assert(eq(int, (int)pwrite(fd, &at, sizeof at, (off_t)at), sizeof at));
 	close(fd);
-	cache_doubt_all(far.cache); /* that the name was not there */
+	cache_invalidate_all(far.cache); /* that the name was not there */
 	return distant_open(&far, name);
 }
 
@@ -191,7 +191,7 @@ Test(ahead, doubt_ends_the_stream)
 	read_at(i, 0, MIB);
 	read_at(i, MIB, MIB);
 	scratch_write_text(&far.scratch, "f", "short");
-	cache_doubt_all(far.cache);
+	cache_invalidate_all(far.cache);
 	cr_expect(eq(sz, read_at(i, 0, 100), 5));
 	cr_expect(not(memcmp(bytes, "short", 5)));
 	distant_close(&far, i);

@@ -58,14 +58,14 @@ static const struct provider_ops vendor_ops = {
 struct fixture {
 	struct provider vendor;
 	struct stats stats;
-	struct metered metered;
+	struct counted_provider metered;
 	unsigned heard;
 };
 
 static void start(struct fixture *f)
 {
 	*f = (struct fixture){ .vendor.ops = &vendor_ops };
-	f->metered = (struct metered){ .provider = &f->vendor, .stats = &f->stats };
+	f->metered = (struct counted_provider){ .provider = &f->vendor, .stats = &f->stats };
 }
 
 static enum err hear_piece(void *context, const struct fetch_piece *piece, struct error *e)
@@ -107,7 +107,7 @@ Test(metered, a_fetch_counts_the_bytes_that_came)
 	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = UINT64_MAX };
 
 	start(&f);
-	cr_assert(eq(int, metered_fetch(&f.metered, NULL, &item, 1, hear_piece, &f.heard, NULL),
+	cr_assert(eq(int, counted_fetch(&f.metered, NULL, &item, 1, hear_piece, &f.heard, NULL),
 		ERR_OK));
 	cr_expect(eq(uint, f.heard, 3));
 	cr_expect(eq(u64, fetch->received, 5));
@@ -123,7 +123,7 @@ Test(metered, a_fetch_shows_how_far_the_sandbox_is)
 
 	start(&f);
 	f.metered.bandwidth = &bandwidth;
-	cr_assert(eq(int, metered_fetch(&f.metered, NULL, &item, 1, hear_piece, &f.heard, NULL),
+	cr_assert(eq(int, counted_fetch(&f.metered, NULL, &item, 1, hear_piece, &f.heard, NULL),
 		ERR_OK));
 	cr_expect(lt(i64, bandwidth.round_trip_us, 60000000));
 }
@@ -135,7 +135,7 @@ Test(metered, who_stops_a_fetch_is_its_outcome)
 	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = UINT64_MAX };
 
 	start(&f);
-	cr_assert(eq(int, metered_fetch(&f.metered, NULL, &item, 1, stop_hearing, NULL, NULL),
+	cr_assert(eq(int, counted_fetch(&f.metered, NULL, &item, 1, stop_hearing, NULL, NULL),
 		ERR_INTERRUPTED));
 	cr_expect(eq(u64, fetch->outcomes[ERR_INTERRUPTED], 1));
 	cr_expect(eq(u64, fetch->outcomes[ERR_OK], 0));
@@ -152,10 +152,10 @@ Test(metered, whose_time_is_over_asks_nothing_more)
 	struct change_result result = { .err = ERR_IO };
 
 	start(&f);
-	cr_expect(eq(int, metered_fetch(&f.metered, &call, &item, 1, hear_piece, &f.heard, NULL),
+	cr_expect(eq(int, counted_fetch(&f.metered, &call, &item, 1, hear_piece, &f.heard, NULL),
 		ERR_TIMEOUT));
 	cr_expect(eq(uint, f.heard, 0));
-	cr_expect(eq(int, metered_apply(&f.metered, &call, &request, &result, NULL), ERR_TIMEOUT));
+	cr_expect(eq(int, counted_apply(&f.metered, &call, &request, &result, NULL), ERR_TIMEOUT));
 	cr_expect(eq(int, result.err, ERR_IO));
 }
 
@@ -168,7 +168,7 @@ Test(metered, changes_count_what_they_carry)
 	struct change_result results[2];
 
 	start(&f);
-	cr_assert(eq(int, metered_apply(&f.metered, NULL, &request, results, NULL), ERR_OK));
+	cr_assert(eq(int, counted_apply(&f.metered, NULL, &request, results, NULL), ERR_OK));
 	cr_expect(eq(u64, f.stats.calls[STATS_APPLY].sent, 7));
 }
 
@@ -180,7 +180,7 @@ Test(metered, a_command_counts_its_text_its_input_and_its_output)
 
 	start(&f);
 	cr_assert(eq(int,
-		metered_execute(&f.metered, NULL, &request, hear_output, &f.heard, &result, NULL),
+		counted_execute(&f.metered, NULL, &request, hear_output, &f.heard, &result, NULL),
 		ERR_OK));
 	cr_expect(eq(uint, f.heard, 6));
 	cr_expect(eq(u64, f.stats.calls[STATS_EXECUTE].sent, 5));
@@ -193,7 +193,7 @@ Test(metered, a_failure_is_counted_as_what_it_was)
 	struct sandbox_info info;
 
 	start(&f);
-	cr_assert(eq(int, metered_info(&f.metered, NULL, &info, NULL), ERR_GONE));
+	cr_assert(eq(int, counted_info(&f.metered, NULL, &info, NULL), ERR_GONE));
 	cr_expect(eq(u64, f.stats.calls[STATS_INFO].outcomes[ERR_GONE], 1));
 	cr_expect(eq(str, (char *)error_name(ERR_GONE), "GONE"));
 }
@@ -205,6 +205,6 @@ Test(metered, nothing_needs_to_be_counted)
 
 	start(&f);
 	f.metered.stats = NULL;
-	cr_expect(eq(int, metered_info(&f.metered, NULL, &info, NULL), ERR_GONE));
-	cr_expect(eq(int, metered_extend(&f.metered, NULL, 1, NULL), ERR_OK));
+	cr_expect(eq(int, counted_info(&f.metered, NULL, &info, NULL), ERR_GONE));
+	cr_expect(eq(int, counted_extend(&f.metered, NULL, 1, NULL), ERR_OK));
 }

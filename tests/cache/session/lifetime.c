@@ -90,7 +90,9 @@ static struct lifetime *start_with(struct vendor *v, struct lifetime_options opt
 	struct lifetime *l = NULL;
 	struct error e = { 0 };
 
-	cr_assert(eq(int, lifetime_new(&l, &(struct metered){ .provider = &v->base }, &options, &e),
+	cr_assert(eq(int,
+			  lifetime_new(&l, &(struct counted_provider){ .provider = &v->base },
+				  &options, &e),
 			  ERR_OK),
 		"%s", e.text);
 	return l;

@@ -46,7 +46,7 @@ static void leave_slowly(void *context, struct inode *i, bool pages)
 
 static void *doubt(void *context)
 {
-	cache_doubt_all(context);
+	cache_invalidate_all(context);
 	return NULL;
 }
 
@@ -99,7 +99,7 @@ Test(observer, receives_one_mark_at_the_end_of_a_command_however_much_is_known)
 	char name[16];
 
 	for (int n = 0; n < 32; n++) {
-		const struct making making = { .op = CHANGE_MKDIR, .mode = 0755 };
+		const struct create_args making = { .op = CHANGE_MKDIR, .mode = 0755 };
 
 		snprintf(name, sizeof name, "d%d", n);
 		cr_assert(eq(int,

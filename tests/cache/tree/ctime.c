@@ -66,14 +66,15 @@ static long known(void)
 /* A new mode, decided at `here` and done in the sandbox at `there`, where the file had `size` bytes by then. */
 static void change(long here, long there, uint64_t size)
 {
-	struct tree_scope scope = { .inodes = { f }, .is_foreseen = true };
+	struct tree_scope scope = { .inodes = { f }, .has_local_effect = true };
 	struct change set = { .set = SET_MODE, .mode = 0600 };
 	struct attr answer = attr_of(7, S_IFREG | 0600);
 
 	answer.ctime.tv_sec = there;
 	answer.size = size;
 	tree_change_begins(tree, &scope);
-	tree_foresee(tree, f, &(struct tree_foresight){ .set = &set, .now = { .tv_sec = here } });
+	tree_apply_local(
+		tree, f, &(struct tree_local_effect){ .set = &set, .now = { .tv_sec = here } });
 	cr_expect(eq(long, shown(), here));
 	tree_answered(tree, &scope, f, &answer, TREE_HELD);
 	tree_change_ends(tree, &scope);
@@ -95,12 +96,12 @@ Test(tree_ctime, the_next_change_moves_it)
 
 Test(tree_ctime, it_never_goes_back_when_the_sandbox_is_behind)
 {
-	struct tree_scope scope = { .inodes = { f }, .is_foreseen = true };
+	struct tree_scope scope = { .inodes = { f }, .has_local_effect = true };
 
 	change(HERE, HERE - 50, 10);
 	tree_change_begins(tree, &scope);
-	tree_foresee(
-		tree, f, &(struct tree_foresight){ .end = 20, .now = { .tv_sec = HERE - 10 } });
+	tree_apply_local(
+		tree, f, &(struct tree_local_effect){ .end = 20, .now = { .tv_sec = HERE - 10 } });
 	cr_expect(eq(long, shown(), HERE));
 	cr_expect(eq(long, known(), HERE));
 	tree_change_ends(tree, &scope);
@@ -121,7 +122,7 @@ Test(tree_ctime, what_others_do_later_is_seen)
 
 	change(HERE, THERE, 10);
 	event.attr.ctime.tv_sec = THERE + 1;
-	tree_hear(tree, &event);
+	tree_apply_event(tree, &event);
 	cr_expect(eq(long, shown(), THERE + 1));
 }
 
@@ -150,11 +151,11 @@ static void learn(uint32_t mode)
 /* As of a file that a rename replaces, which has another name. */
 static void change_untold(void)
 {
-	struct tree_scope scope = { .inodes = { f }, .is_foreseen = true };
+	struct tree_scope scope = { .inodes = { f }, .has_local_effect = true };
 
 	tree_change_begins(tree, &scope);
-	tree_foresee(tree, f,
-		&(struct tree_foresight){ .keeps_mtime = true, .now = { .tv_sec = HERE } });
+	tree_apply_local(tree, f,
+		&(struct tree_local_effect){ .keeps_mtime = true, .now = { .tv_sec = HERE } });
 	tree_answered_untold(tree, f, (struct timespec){ .tv_sec = THERE });
 	tree_change_ends(tree, &scope);
 }

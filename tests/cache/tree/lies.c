@@ -80,7 +80,7 @@ static void walk(struct inode *i)
 
 	tree_path(tree, i, NULL, &path, NULL);
 	tree_depth_in(tree, i);
-	tree_doubt_below(tree, root);
+	tree_invalidate_below(tree, root);
 	for (size_t n = 0; n < count; n++)
 		tree_start_release(tree, &starts[n]);
 	free(starts);
@@ -198,8 +198,8 @@ Test(tree_lies, a_directory_that_is_renamed_never_has_two_names)
 	tree_renamed(
 		tree, &(struct tree_name){ from, "d" }, &(struct tree_name){ to, "d" }, dir, LATER);
 	tree_named(tree, from, "again", dir, LATER);
-	tree_doubt_below(tree, from);
-	tree_doubt_below(tree, to);
+	tree_invalidate_below(tree, from);
+	tree_invalidate_below(tree, to);
 	cr_expect(eq(ptr, tree_peek(tree, from, "again"), NULL));
 	cr_expect(eq(ptr, tree_peek(tree, from, "d"), NULL));
 	cr_expect(eq(ptr, tree_peek(tree, to, "d"), dir));

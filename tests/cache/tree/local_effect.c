@@ -78,7 +78,7 @@ static void teardown(void)
 	tree_free(tree);
 }
 
-TestSuite(tree_foresee, .init = setup, .fini = teardown, .timeout = 300);
+TestSuite(tree_apply_local, .init = setup, .fini = teardown, .timeout = 300);
 
 static int64_t now(void)
 {
@@ -87,7 +87,7 @@ static int64_t now(void)
 
 static struct tree_scope begin(struct inode *one, struct inode *two)
 {
-	struct tree_scope scope = { .inodes = { one, two }, .is_foreseen = true };
+	struct tree_scope scope = { .inodes = { one, two }, .has_local_effect = true };
 
 	tree_change_begins(tree, &scope);
 	return scope;
@@ -123,7 +123,7 @@ static struct inode *make(struct inode *dir, const char *name, uint32_t mode)
 		.link = S_ISLNK(mode) ? "text" : NULL,
 		.until_ms = FOREVER,
 		.name_until_ms = FOREVER };
-	struct inode *i = tree_foresee_made(tree, dir, name, &news);
+	struct inode *i = tree_apply_local_made(tree, dir, name, &news);
 
 	cr_assert(ne(ptr, i, NULL));
 	return i;
@@ -131,49 +131,51 @@ static struct inode *make(struct inode *dir, const char *name, uint32_t mode)
 
 /* ---- What is shown of an inode ---- */
 
-Test(tree_foresee, a_link_and_its_removal_move_the_count_and_only_the_ctime)
+Test(tree_apply_local, a_link_and_its_removal_move_the_count_and_only_the_ctime)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope scope = begin(f, root);
-	struct tree_foresight one = { .links = 1, .keeps_mtime = true, .now = { .tv_sec = 200 } };
+	struct tree_local_effect one = {
+		.links = 1, .keeps_mtime = true, .now = { .tv_sec = 200 }
+	};
 
-	tree_foresee(tree, f, &one);
+	tree_apply_local(tree, f, &one);
 	cr_expect(eq(u32, shown(f).nlink, 2));
 	cr_expect(eq(long, shown(f).ctime.tv_sec, 200));
 	cr_expect(eq(long, shown(f).mtime.tv_sec, 100));
 	one.links = -1;
-	tree_foresee(tree, f, &one);
+	tree_apply_local(tree, f, &one);
 	cr_expect(eq(u32, shown(f).nlink, 1));
 	tree_change_ends(tree, &scope);
 }
 
-Test(tree_foresee, a_directory_shows_what_is_made_in_it)
+Test(tree_apply_local, a_directory_shows_what_is_made_in_it)
 {
 	struct tree_scope scope = begin(root, NULL);
-	struct tree_foresight one = { .links = 1, .now = { .tv_sec = 200 } };
+	struct tree_local_effect one = { .links = 1, .now = { .tv_sec = 200 } };
 	struct attr attr;
 
-	tree_foresee(tree, root, &one);
-	cr_expect(tree_foreseen(tree, root, &attr));
+	tree_apply_local(tree, root, &one);
+	cr_expect(tree_local_attr(tree, root, &attr));
 	cr_expect(eq(u32, attr.nlink, 3));
 	cr_expect(eq(u64, attr.size, 10));
 	cr_expect(eq(long, attr.mtime.tv_sec, 200));
 	tree_change_ends(tree, &scope);
 }
 
-Test(tree_foresee, a_directory_that_does_not_count_its_directories_keeps_one_link)
+Test(tree_apply_local, a_directory_that_does_not_count_its_directories_keeps_one_link)
 {
 	struct tree_news news = {
 		.attr = attr_of(5, S_IFDIR | 0755), .until_ms = FOREVER, .name_until_ms = FOREVER
 	};
-	struct tree_foresight one = { .links = 1 };
+	struct tree_local_effect one = { .links = 1 };
 	bool changed;
 
 	news.attr.nlink = 1;
 	struct inode *d = tree_learn_name(tree, root, "d", tree_seen(tree), &news, &changed);
 	struct tree_scope scope = begin(d, NULL);
 
-	tree_foresee(tree, d, &one);
+	tree_apply_local(tree, d, &one);
 	cr_expect(eq(u32, shown(d).nlink, 1));
 	struct inode *sub = make(d, "sub", S_IFDIR | 0755);
 
@@ -183,7 +185,7 @@ Test(tree_foresee, a_directory_that_does_not_count_its_directories_keeps_one_lin
 	tree_unpin(tree, d);
 }
 
-Test(tree_foresee, what_is_set_is_shown)
+Test(tree_apply_local, what_is_set_is_shown)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope scope = begin(f, NULL);
@@ -193,9 +195,9 @@ Test(tree_foresee, what_is_set_is_shown)
 		.gid = 4,
 		.atime = { .tv_nsec = UTIME_NOW },
 		.mtime = { .tv_sec = 50 } };
-	struct tree_foresight one = { .set = &set, .now = { .tv_sec = 200 } };
+	struct tree_local_effect one = { .set = &set, .now = { .tv_sec = 200 } };
 
-	tree_foresee(tree, f, &one);
+	tree_apply_local(tree, f, &one);
 	cr_expect(eq(u32, shown(f).mode, S_IFREG | 04711));
 	cr_expect(eq(u32, shown(f).uid, 3));
 	cr_expect(eq(u32, shown(f).gid, 4));
@@ -205,41 +207,42 @@ Test(tree_foresee, what_is_set_is_shown)
 	tree_change_ends(tree, &scope);
 }
 
-Test(tree_foresee, a_new_mode_leaves_the_mtime)
+Test(tree_apply_local, a_new_mode_leaves_the_mtime)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope scope = begin(f, NULL);
 	struct change set = { .set = SET_MODE, .mode = 0600 };
-	struct tree_foresight one = { .set = &set, .now = { .tv_sec = 200 } };
+	struct tree_local_effect one = { .set = &set, .now = { .tv_sec = 200 } };
 
-	tree_foresee(tree, f, &one);
+	tree_apply_local(tree, f, &one);
 	cr_expect(eq(long, shown(f).mtime.tv_sec, 100));
 	cr_expect(eq(long, shown(f).ctime.tv_sec, 200));
 	tree_change_ends(tree, &scope);
 }
 
-Test(tree_foresee, a_file_is_cut_and_grows_by_its_size)
+Test(tree_apply_local, a_file_is_cut_and_grows_by_its_size)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope scope = begin(f, NULL);
 	struct change set = { .set = SET_SIZE, .size = 5000 };
-	struct tree_foresight cut = { .set = &set, .now = { .tv_sec = 200 } };
+	struct tree_local_effect cut = { .set = &set, .now = { .tv_sec = 200 } };
 
-	tree_foresee(tree, f, &(struct tree_foresight){ .end = 10000, .now = { .tv_sec = 150 } });
+	tree_apply_local(
+		tree, f, &(struct tree_local_effect){ .end = 10000, .now = { .tv_sec = 150 } });
 	cr_expect(eq(u64, shown(f).size, 10000));
-	tree_foresee(tree, f, &cut);
+	tree_apply_local(tree, f, &cut);
 	cr_expect(eq(u64, shown(f).size, 5000));
 	cr_expect(eq(u64, shown(f).blocks, 10));
 	cr_expect(eq(long, shown(f).mtime.tv_sec, 200));
 	set.size = 100000;
-	tree_foresee(tree, f, &cut);
+	tree_apply_local(tree, f, &cut);
 	cr_expect(eq(u64, shown(f).size, 100000));
 	cr_expect(eq(u64, shown(f).blocks, 10));
 	tree_change_ends(tree, &scope);
 }
 
 /* Each row goes on where the one before ended. */
-Test(tree_foresee, bytes_that_are_written_have_blocks_and_no_more_than_the_file_has_room_for)
+Test(tree_apply_local, bytes_that_are_written_have_blocks_and_no_more_than_the_file_has_room_for)
 {
 	static const struct {
 		const char *what;
@@ -257,13 +260,14 @@ Test(tree_foresee, bytes_that_are_written_have_blocks_and_no_more_than_the_file_
 	struct tree_scope scope = begin(f, NULL);
 	struct change set = { .set = SET_SIZE, .size = 100000 };
 
-	tree_foresee(tree, f, &(struct tree_foresight){ .set = &set, .now = { .tv_sec = 200 } });
+	tree_apply_local(
+		tree, f, &(struct tree_local_effect){ .set = &set, .now = { .tv_sec = 200 } });
 	for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
-		struct tree_foresight write = {
+		struct tree_local_effect write = {
 			.begin = rows[n].begin, .end = rows[n].end, .now = { .tv_sec = 200 }
 		};
 
-		tree_foresee(tree, f, &write);
+		tree_apply_local(tree, f, &write);
 		cr_expect(eq(u64, shown(f).size, rows[n].size), "%s", rows[n].what);
 		cr_expect(eq(u64, shown(f).blocks, rows[n].blocks), "%s", rows[n].what);
 	}
@@ -272,7 +276,7 @@ Test(tree_foresee, bytes_that_are_written_have_blocks_and_no_more_than_the_file_
 
 /* ---- Directories with foreseen changes ---- */
 
-Test(tree_foresee, a_directory_with_foreseen_changes_stays_complete)
+Test(tree_apply_local, a_directory_with_foreseen_changes_stays_complete)
 {
 	struct tree_scope scope = begin(root, NULL);
 	struct inode *i;
@@ -288,7 +292,7 @@ Test(tree_foresee, a_directory_with_foreseen_changes_stays_complete)
 	tree_change_ends(tree, &scope);
 }
 
-Test(tree_foresee, what_is_held_may_be_decided)
+Test(tree_apply_local, what_is_held_may_be_decided)
 {
 	struct inode *d = learn(root, "d", 5, S_IFDIR | 0755);
 
@@ -296,28 +300,28 @@ Test(tree_foresee, what_is_held_may_be_decided)
 	cr_expect(not(tree_may_decide(tree, d, now())));
 	complete(d);
 	cr_expect(tree_may_decide(tree, d, now()));
-	tree_trust(tree, 1000, NULL);
+	tree_validate(tree, 1000, NULL);
 	cr_expect(not(tree_may_decide(tree, d, now())));
-	tree_trust(tree, FOREVER, NULL);
+	tree_validate(tree, FOREVER, NULL);
 	cr_expect(tree_may_decide(tree, d, now()));
-	tree_doubt_entries(tree, root);
+	tree_invalidate_entries(tree, root);
 	cr_expect(not(tree_may_decide(tree, d, now())));
 }
 
-Test(tree_foresee, what_was_decided_is_decided_while_nobody_answers)
+Test(tree_apply_local, what_was_decided_is_decided_while_nobody_answers)
 {
-	tree_doubt_all(tree);
+	tree_invalidate_all(tree);
 	cr_expect(not(tree_may_decide(tree, root, now())));
-	tree_trust_unheard(tree, now() + 60000);
+	tree_validate_offline(tree, now() + 60000);
 	cr_expect(tree_may_decide(tree, root, now()));
-	tree_trust(tree, now() + 60000, NULL);
+	tree_validate(tree, now() + 60000, NULL);
 	cr_expect(not(tree_may_decide(tree, root, now())));
-	tree_doubt_all(tree);
-	tree_trust_unheard(tree, now() + 60000);
+	tree_invalidate_all(tree);
+	tree_validate_offline(tree, now() + 60000);
 	cr_expect(not(tree_may_decide(tree, root, now())));
 }
 
-Test(tree_foresee, nothing_is_decided_beside_a_change_that_is_asked)
+Test(tree_apply_local, nothing_is_decided_beside_a_change_that_is_asked)
 {
 	struct tree_scope foreseen = begin(root, NULL), asked = { .inodes = { root } };
 
@@ -331,21 +335,23 @@ Test(tree_foresee, nothing_is_decided_beside_a_change_that_is_asked)
 
 /* ---- Answers ---- */
 
-Test(tree_foresee, the_last_answer_is_adopted)
+Test(tree_apply_local, the_last_answer_is_adopted)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope one = begin(f, NULL);
 	struct attr attr = attr_of(7, S_IFREG | 0644);
 
-	tree_foresee(tree, f, &(struct tree_foresight){ .end = 20, .now = { .tv_sec = 200 } });
+	tree_apply_local(
+		tree, f, &(struct tree_local_effect){ .end = 20, .now = { .tv_sec = 200 } });
 	struct tree_scope two = begin(f, NULL);
 
-	tree_foresee(tree, f, &(struct tree_foresight){ .end = 30, .now = { .tv_sec = 201 } });
+	tree_apply_local(
+		tree, f, &(struct tree_local_effect){ .end = 30, .now = { .tv_sec = 201 } });
 	attr.size = 20;
 	answer(&one, f, attr);
 	tree_change_ends(tree, &one);
 	cr_expect(eq(u64, shown(f).size, 30));
-	cr_expect(tree_foreseen(tree, f, &attr));
+	cr_expect(tree_local_attr(tree, f, &attr));
 	attr.size = 30;
 	attr.mtime.tv_sec = attr.ctime.tv_sec = 300;
 	answer(&two, f, attr);
@@ -354,7 +360,7 @@ Test(tree_foresee, the_last_answer_is_adopted)
 	cr_expect(eq(i64, tree_attr(tree, f, &attr), FOREVER));
 }
 
-Test(tree_foresee, an_answer_beside_a_change_that_was_asked_is_not_believed)
+Test(tree_apply_local, an_answer_beside_a_change_that_was_asked_is_not_believed)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope foreseen = begin(f, NULL), asked = { .inodes = { f } };
@@ -367,7 +373,7 @@ Test(tree_foresee, an_answer_beside_a_change_that_was_asked_is_not_believed)
 	cr_expect(eq(i64, tree_attr(tree, f, &attr), 0));
 }
 
-Test(tree_foresee, an_answer_about_another_file_is_not_believed)
+Test(tree_apply_local, an_answer_about_another_file_is_not_believed)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope one = begin(f, NULL), two = begin(f, NULL);
@@ -375,12 +381,12 @@ Test(tree_foresee, an_answer_about_another_file_is_not_believed)
 
 	answer(&one, f, attr_of(8, S_IFREG | 0644));
 	tree_change_ends(tree, &one);
-	cr_expect(not(tree_foreseen(tree, f, &attr)));
+	cr_expect(not(tree_local_attr(tree, f, &attr)));
 	tree_change_ends(tree, &two);
 }
 
 /* Contents are sent beside each other, and either may be answered first. */
-Test(tree_foresee, the_last_answer_is_adopted_whichever_change_it_is_of)
+Test(tree_apply_local, the_last_answer_is_adopted_whichever_change_it_is_of)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope one = begin(f, NULL), two = begin(f, NULL);
@@ -395,7 +401,7 @@ Test(tree_foresee, the_last_answer_is_adopted_whichever_change_it_is_of)
 	cr_expect(eq(u64, attr.size, 30));
 }
 
-Test(tree_foresee, what_a_change_made_is_touched_by_it)
+Test(tree_apply_local, what_a_change_made_is_touched_by_it)
 {
 	struct tree_scope scope = begin(root, NULL);
 	struct inode *f = make(root, "f", S_IFREG | 0644);
@@ -413,7 +419,7 @@ Test(tree_foresee, what_a_change_made_is_touched_by_it)
 
 /* ---- What was made here ---- */
 
-Test(tree_foresee, what_was_made_here_is_known_at_once)
+Test(tree_apply_local, what_was_made_here_is_known_at_once)
 {
 	struct inode *f = make(root, "f", S_IFREG | 0640);
 	struct tree_scope scope = begin(root, f);
@@ -422,7 +428,7 @@ Test(tree_foresee, what_was_made_here_is_known_at_once)
 
 	cr_expect(eq(ptr, find(root, "f"), f));
 	cr_expect(tree_is_provisional(tree, f));
-	cr_expect(tree_foreseen(tree, f, &attr));
+	cr_expect(tree_local_attr(tree, f, &attr));
 	cr_expect(eq(u32, attr.mode, S_IFREG | 0640));
 	cr_expect(attr.ino > TREE_PROVISIONAL);
 	cr_expect(zero(u64, x.dev | x.ino | x.btime_ns));
@@ -430,7 +436,7 @@ Test(tree_foresee, what_was_made_here_is_known_at_once)
 	tree_change_ends(tree, &scope);
 }
 
-Test(tree_foresee, a_directory_made_here_is_complete_and_empty)
+Test(tree_apply_local, a_directory_made_here_is_complete_and_empty)
 {
 	struct inode *d = make(root, "d", S_IFDIR | 0755), *i;
 	struct tree_scope scope = begin(root, d);
@@ -446,7 +452,7 @@ Test(tree_foresee, a_directory_made_here_is_complete_and_empty)
 	tree_change_ends(tree, &scope);
 }
 
-Test(tree_foresee, the_text_of_a_link_made_here_is_known)
+Test(tree_apply_local, the_text_of_a_link_made_here_is_known)
 {
 	struct inode *l = make(root, "l", S_IFLNK | 0777);
 	struct tree_scope scope = begin(root, l);
@@ -460,20 +466,20 @@ Test(tree_foresee, the_text_of_a_link_made_here_is_known)
 }
 
 /* Nobody but us can say anything of it. */
-Test(tree_foresee, what_was_made_here_is_shown_though_everything_is_in_doubt)
+Test(tree_apply_local, what_was_made_here_is_shown_though_everything_is_in_doubt)
 {
 	struct inode *f = make(root, "f", S_IFREG | 0644);
 	struct tree_scope scope = begin(root, f);
 	struct attr attr;
 
-	tree_doubt_all(tree);
+	tree_invalidate_all(tree);
 	cr_expect(eq(ptr, find(root, "f"), f));
-	cr_expect(tree_foreseen(tree, f, &attr));
+	cr_expect(tree_local_attr(tree, f, &attr));
 	tree_unpin(tree, f);
 	tree_change_ends(tree, &scope);
 }
 
-Test(tree_foresee, an_answer_older_than_it_does_not_take_its_name)
+Test(tree_apply_local, an_answer_older_than_it_does_not_take_its_name)
 {
 	struct tree_listing listing = { .until_ms = FOREVER, .name_until_ms = FOREVER };
 
@@ -487,7 +493,7 @@ Test(tree_foresee, an_answer_older_than_it_does_not_take_its_name)
 	tree_unpin(tree, f);
 }
 
-Test(tree_foresee, the_answer_makes_it_the_sandboxs)
+Test(tree_apply_local, the_answer_makes_it_the_sandboxs)
 {
 	struct inode *f = make(root, "f", S_IFREG | 0644);
 	struct tree_scope scope = begin(root, f);
@@ -500,7 +506,7 @@ Test(tree_foresee, the_answer_makes_it_the_sandboxs)
 	cr_expect(eq(ptr, learn(root, "again", 42, S_IFREG | 0644), f));
 }
 
-Test(tree_foresee, its_number_stays_when_nobody_remembers_it)
+Test(tree_apply_local, its_number_stays_when_nobody_remembers_it)
 {
 	struct inode *f = make(root, "f", S_IFREG | 0644);
 	struct tree_scope scope = begin(root, f);
@@ -520,7 +526,7 @@ Test(tree_foresee, its_number_stays_when_nobody_remembers_it)
 }
 
 /* Some file systems have directories on one device and files on another. */
-Test(tree_foresee, its_device_is_shown_as_it_was)
+Test(tree_apply_local, its_device_is_shown_as_it_was)
 {
 	struct inode *f = make(root, "f", S_IFREG | 0644);
 	struct tree_scope scope = begin(root, f);
@@ -536,7 +542,7 @@ Test(tree_foresee, its_device_is_shown_as_it_was)
 	tree_unpin(tree, f);
 }
 
-Test(tree_foresee, another_inode_of_that_number_is_found_by_it_no_more)
+Test(tree_apply_local, another_inode_of_that_number_is_found_by_it_no_more)
 {
 	struct inode *old = learn(root, "old", 42, S_IFREG | 0644);
 	struct inode *f = make(root, "f", S_IFREG | 0644);
@@ -550,7 +556,7 @@ Test(tree_foresee, another_inode_of_that_number_is_found_by_it_no_more)
 	tree_unpin(tree, f);
 }
 
-Test(tree_foresee, what_was_removed_before_the_answer_is_found_by_no_number)
+Test(tree_apply_local, what_was_removed_before_the_answer_is_found_by_no_number)
 {
 	struct inode *f = make(root, "f", S_IFREG | 0644);
 	struct tree_scope made = begin(root, f), removed = begin(root, f);
@@ -566,7 +572,7 @@ Test(tree_foresee, what_was_removed_before_the_answer_is_found_by_no_number)
 	tree_kernel_forget(tree, f, 1);
 }
 
-Test(tree_foresee, what_was_refused_has_no_name_and_no_attributes)
+Test(tree_apply_local, what_was_refused_has_no_name_and_no_attributes)
 {
 	struct inode *d = make(root, "d", S_IFDIR | 0755);
 	struct tree_scope scope = begin(root, d);
@@ -580,7 +586,7 @@ Test(tree_foresee, what_was_refused_has_no_name_and_no_attributes)
 	cr_expect(eq(ptr, find(root, "d"), NULL));
 	cr_expect(eq(int, tree_path(tree, d, NULL, &path, NULL), ERR_STALE));
 	cr_expect(eq(i64, tree_attr(tree, d, &attr), 0));
-	cr_expect(not(tree_foreseen(tree, d, &attr)));
+	cr_expect(not(tree_local_attr(tree, d, &attr)));
 	cr_expect(not(tree_is_listed(tree, d, now())));
 	cr_expect(not(tree_is_listed(tree, root, now())));
 	tree_kernel_forget(tree, d, 1);
@@ -588,60 +594,60 @@ Test(tree_foresee, what_was_refused_has_no_name_and_no_attributes)
 
 /* ---- Paths that the sandbox does not have ---- */
 
-static bool is_owed(struct inode *i, const char *name)
+static bool is_unsynced(struct inode *i, const char *name)
 {
 	AUTO_TREE_PATH struct tree_path path = { 0 };
 
 	cr_assert(eq(int, tree_path(tree, i, name, &path, NULL), ERR_OK));
-	return path.is_owed;
+	return path.is_unsynced;
 }
 
-Test(tree_foresee, a_path_is_owed_while_a_name_on_it_is)
+Test(tree_apply_local, a_path_is_owed_while_a_name_on_it_is)
 {
 	struct inode *d = learn(root, "d", 5, S_IFDIR | 0755);
 	struct inode *f = learn(d, "f", 7, S_IFREG | 0644);
 
-	cr_expect(not(tree_owes_path(tree, f)));
-	tree_owe_name(tree, d, 1);
-	cr_expect(tree_owes_path(tree, f));
-	cr_expect(is_owed(f, NULL));
-	cr_expect(not(is_owed(root, "x")));
-	tree_owe_name(tree, d, -1);
-	cr_expect(not(is_owed(f, NULL)));
+	cr_expect(not(tree_path_is_unsynced(tree, f)));
+	tree_mark_unsynced(tree, d, 1);
+	cr_expect(tree_path_is_unsynced(tree, f));
+	cr_expect(is_unsynced(f, NULL));
+	cr_expect(not(is_unsynced(root, "x")));
+	tree_mark_unsynced(tree, d, -1);
+	cr_expect(not(is_unsynced(f, NULL)));
 }
 
-Test(tree_foresee, what_is_asked_of_a_directory_waits_for_its_foreseen_changes)
+Test(tree_apply_local, what_is_asked_of_a_directory_waits_for_its_foreseen_changes)
 {
 	struct inode *d = learn(root, "d", 5, S_IFDIR | 0755);
 	struct tree_scope scope = begin(root, NULL);
 
-	cr_expect(is_owed(root, "x"));
-	cr_expect(not(is_owed(d, NULL)));
+	cr_expect(is_unsynced(root, "x"));
+	cr_expect(not(is_unsynced(d, NULL)));
 	tree_change_ends(tree, &scope);
-	cr_expect(not(is_owed(root, "x")));
+	cr_expect(not(is_unsynced(root, "x")));
 }
 
-Test(tree_foresee, a_path_that_is_owed_and_leads_nowhere_keeps_its_name)
+Test(tree_apply_local, a_path_that_is_owed_and_leads_nowhere_keeps_its_name)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	AUTO_TREE_PATH struct tree_path path = { 0 };
 
 	cr_assert(eq(int, tree_path(tree, f, NULL, &path, NULL), ERR_OK));
-	tree_owe_name(tree, f, 1);
+	tree_mark_unsynced(tree, f, 1);
 	cr_expect(tree_name_failed(tree, f, &path));
 	cr_expect(eq(ptr, find(root, "f"), f));
-	tree_owe_name(tree, f, -1);
+	tree_mark_unsynced(tree, f, -1);
 	cr_expect(not(tree_name_failed(tree, f, &path)));
 }
 
-Test(tree_foresee, an_audit_leaves_out_what_it_would_not_find_and_doubts_it)
+Test(tree_apply_local, an_audit_leaves_out_what_it_would_not_find_and_doubts_it)
 {
 	struct inode *d = learn(root, "d", 5, S_IFDIR | 0755);
 	size_t count;
 
 	complete(d);
 	learn(d, "f", 7, S_IFREG | 0644);
-	tree_owe_name(tree, d, 1);
+	tree_mark_unsynced(tree, d, 1);
 	struct tree_start *starts = tree_known_dirs(tree, &count);
 
 	cr_assert(ne(ptr, starts, NULL));
@@ -650,43 +656,44 @@ Test(tree_foresee, an_audit_leaves_out_what_it_would_not_find_and_doubts_it)
 	for (size_t n = 0; n < count; n++)
 		tree_start_release(tree, &starts[n]);
 	free(starts);
-	tree_owe_name(tree, d, -1);
+	tree_mark_unsynced(tree, d, -1);
 	cr_expect(eq(ptr, find(d, "f"), NULL));
 	cr_expect(not(tree_is_listed(tree, d, now())));
 }
 
 /* ---- What the kernel keeps meanwhile ---- */
 
-static const struct inode *taken_back;
+static const struct inode *revoked;
 
 static void note_taken_back(void *context, const struct tree_told *one)
 {
 	(void)context;
-	if (one->taken_back)
-		taken_back = one->inode;
+	if (one->revoked)
+		revoked = one->inode;
 }
 
 static void watch_lent(void)
 {
-	taken_back = NULL;
+	revoked = NULL;
 	tree_tells(tree, note_taken_back, NULL);
 }
 
-static const struct tree_lending plainly, ahead = { .ahead = true };
+static const struct tree_delegation plainly, ahead = { .ahead = true };
 
 static bool lend(struct inode *i)
 {
 	struct attr attr;
 
-	return tree_lend(tree, i, &ahead, &attr) > now();
+	return tree_delegate(tree, i, &ahead, &attr) > now();
 }
 
 static void foresee_end(struct inode *i, uint64_t end)
 {
-	tree_foresee(tree, i, &(struct tree_foresight){ .end = end, .now = { .tv_sec = 200 } });
+	tree_apply_local(
+		tree, i, &(struct tree_local_effect){ .end = end, .now = { .tv_sec = 200 } });
 }
 
-Test(tree_foresee, what_is_shown_is_lent_until_the_last_answer)
+Test(tree_apply_local, what_is_shown_is_lent_until_the_last_answer)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope first = begin(f, NULL), second = begin(f, NULL);
@@ -694,17 +701,17 @@ Test(tree_foresee, what_is_shown_is_lent_until_the_last_answer)
 
 	watch_lent();
 	foresee_end(f, 50);
-	cr_expect(lt(i64, now(), tree_lend(tree, f, &ahead, &attr)));
+	cr_expect(lt(i64, now(), tree_delegate(tree, f, &ahead, &attr)));
 	cr_expect(eq(u64, attr.size, 50));
 	answer(&first, f, attr_of(7, S_IFREG | 0644));
 	tree_change_ends(tree, &first);
-	cr_expect(eq(ptr, (void *)taken_back, NULL));
+	cr_expect(eq(ptr, (void *)revoked, NULL));
 	answer(&second, f, attr_of(7, S_IFREG | 0644));
 	tree_change_ends(tree, &second);
-	cr_expect(eq(ptr, (void *)taken_back, f));
+	cr_expect(eq(ptr, (void *)revoked, f));
 }
 
-Test(tree_foresee, what_nobody_asked_for_is_not_told)
+Test(tree_apply_local, what_nobody_asked_for_is_not_told)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope scope = begin(f, NULL);
@@ -713,10 +720,10 @@ Test(tree_foresee, what_nobody_asked_for_is_not_told)
 	foresee_end(f, 50);
 	answer(&scope, f, attr_of(7, S_IFREG | 0644));
 	tree_change_ends(tree, &scope);
-	cr_expect(eq(ptr, (void *)taken_back, NULL));
+	cr_expect(eq(ptr, (void *)revoked, NULL));
 }
 
-Test(tree_foresee, what_another_change_is_doing_to_it_is_not_lent)
+Test(tree_apply_local, what_another_change_is_doing_to_it_is_not_lent)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope scope = begin(f, NULL), other = { .inodes = { f } };
@@ -724,14 +731,14 @@ Test(tree_foresee, what_another_change_is_doing_to_it_is_not_lent)
 	watch_lent();
 	cr_expect(lend(f));
 	tree_change_begins(tree, &other);
-	cr_expect(eq(ptr, (void *)taken_back, f));
+	cr_expect(eq(ptr, (void *)revoked, f));
 	cr_expect(not(lend(f)));
 	tree_change_ends(tree, &other);
 	tree_change_ends(tree, &scope);
 }
 
 /* A change of our own accord, as of the times that are kept: no request of the kernel's tells it. */
-Test(tree_foresee, what_is_lent_is_taken_back_when_more_is_foreseen)
+Test(tree_apply_local, what_is_lent_is_taken_back_when_more_is_foreseen)
 {
 	struct inode *d = learn(root, "d", 7, S_IFDIR | 0755);
 	struct tree_scope scope = begin(d, NULL), kept = begin(d, NULL);
@@ -741,20 +748,20 @@ Test(tree_foresee, what_is_lent_is_taken_back_when_more_is_foreseen)
 
 	watch_lent();
 	cr_expect(lend(d));
-	tree_foresee(tree, d,
-		&(struct tree_foresight){
+	tree_apply_local(tree, d,
+		&(struct tree_local_effect){
 			.keeps_mtime = true, .set = &change, .now = { .tv_sec = 200 } });
-	cr_expect(eq(ptr, (void *)taken_back, d));
-	taken_back = NULL;
+	cr_expect(eq(ptr, (void *)revoked, d));
+	revoked = NULL;
 	cr_expect(lend(d));
 	foresee_end(d, 0);
-	cr_expect(eq(ptr, (void *)taken_back, d));
+	cr_expect(eq(ptr, (void *)revoked, d));
 	tree_change_ends(tree, &kept);
 	tree_change_ends(tree, &scope);
 }
 
 /* The kernel drops by itself what its own write or setattr overtakes, but not what a new entry does. */
-Test(tree_foresee, what_is_known_of_a_directory_is_taken_back_before_it_changes)
+Test(tree_apply_local, what_is_known_of_a_directory_is_taken_back_before_it_changes)
 {
 	struct inode *d = learn(root, "d", 7, S_IFDIR | 0755),
 		     *f = learn(d, "f", 8, S_IFREG | 0644);
@@ -762,27 +769,27 @@ Test(tree_foresee, what_is_known_of_a_directory_is_taken_back_before_it_changes)
 	struct attr attr;
 
 	watch_lent();
-	cr_expect(tree_lend(tree, f, &plainly, &attr) > now());
-	cr_expect(tree_lend(tree, d, &plainly, &attr) > now());
+	cr_expect(tree_delegate(tree, f, &plainly, &attr) > now());
+	cr_expect(tree_delegate(tree, d, &plainly, &attr) > now());
 	tree_change_begins(tree, &asked);
-	cr_expect(eq(ptr, (void *)taken_back, d));
-	cr_expect(eq(i64, tree_lend(tree, d, &ahead, &attr), 0));
+	cr_expect(eq(ptr, (void *)revoked, d));
+	cr_expect(eq(i64, tree_delegate(tree, d, &ahead, &attr), 0));
 	tree_change_ends(tree, &asked);
 }
 
-Test(tree_foresee, what_is_known_of_a_directory_is_taken_back_before_more_is_shown)
+Test(tree_apply_local, what_is_known_of_a_directory_is_taken_back_before_more_is_shown)
 {
 	struct inode *d = learn(root, "d", 7, S_IFDIR | 0755);
 	struct attr attr;
 
 	watch_lent();
-	cr_expect(tree_lend(tree, d, &plainly, &attr) > now());
+	cr_expect(tree_delegate(tree, d, &plainly, &attr) > now());
 	struct tree_scope scope = begin(d, NULL);
 
-	cr_expect(eq(ptr, (void *)taken_back, NULL));
+	cr_expect(eq(ptr, (void *)revoked, NULL));
 	foresee_end(d, 0);
-	cr_expect(eq(ptr, (void *)taken_back, d));
-	cr_expect(eq(i64, tree_lend(tree, d, &plainly, &attr), 0));
+	cr_expect(eq(ptr, (void *)revoked, d));
+	cr_expect(eq(i64, tree_delegate(tree, d, &plainly, &attr), 0));
 	tree_change_ends(tree, &scope);
 }
 
@@ -790,7 +797,7 @@ static bool lend_to(struct inode *i, pid_t asker)
 {
 	struct attr attr;
 
-	return tree_lend(tree, i, &(struct tree_lending){ .asker = asker }, &attr) > now();
+	return tree_delegate(tree, i, &(struct tree_delegation){ .asker = asker }, &attr) > now();
 }
 
 /* As who makes an entry of it. */
@@ -798,15 +805,16 @@ static bool is_taken_back_by(struct inode *d, pid_t asker)
 {
 	struct tree_scope scope = begin(d, NULL);
 
-	taken_back = NULL;
-	tree_foresee(tree, d, &(struct tree_foresight){ .now = { .tv_sec = 200 }, .asker = asker });
-	bool is = taken_back == d;
+	revoked = NULL;
+	tree_apply_local(
+		tree, d, &(struct tree_local_effect){ .now = { .tv_sec = 200 }, .asker = asker });
+	bool is = revoked == d;
 
 	tree_change_ends(tree, &scope);
 	return is;
 }
 
-Test(tree_foresee, who_makes_an_entry_forgets_by_himself_what_he_was_lent_of_its_directory)
+Test(tree_apply_local, who_makes_an_entry_forgets_by_himself_what_he_was_lent_of_its_directory)
 {
 	struct inode *d = learn(root, "d", 7, S_IFDIR | 0755);
 
@@ -816,7 +824,7 @@ Test(tree_foresee, who_makes_an_entry_forgets_by_himself_what_he_was_lent_of_its
 	cr_expect(not(is_taken_back_by(d, 12)));
 }
 
-Test(tree_foresee, but_not_what_somebody_else_was)
+Test(tree_apply_local, but_not_what_somebody_else_was)
 {
 	struct inode *d = learn(root, "d", 7, S_IFDIR | 0755),
 		     *e = learn(root, "e", 8, S_IFDIR | 0755),
@@ -833,23 +841,23 @@ Test(tree_foresee, but_not_what_somebody_else_was)
 	cr_expect(is_taken_back_by(f, 12));
 }
 
-Test(tree_foresee, what_the_kernel_writes_it_forgets_by_itself)
+Test(tree_apply_local, what_the_kernel_writes_it_forgets_by_itself)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope scope = begin(f, NULL);
 
 	watch_lent();
 	cr_expect(lend(f));
-	tree_foresee(tree, f,
-		&(struct tree_foresight){
+	tree_apply_local(tree, f,
+		&(struct tree_local_effect){
 			.end = 50, .now = { .tv_sec = 200 }, .is_forgotten = true });
-	cr_expect(eq(ptr, (void *)taken_back, NULL));
+	cr_expect(eq(ptr, (void *)revoked, NULL));
 	cr_expect(lend(f));
 	tree_change_ends(tree, &scope);
-	cr_expect(eq(ptr, (void *)taken_back, f), "what it was shown since");
+	cr_expect(eq(ptr, (void *)revoked, f), "what it was shown since");
 }
 
-Test(tree_foresee, what_was_lent_for_a_moment_is_not_taken_back_later)
+Test(tree_apply_local, what_was_lent_for_a_moment_is_not_taken_back_later)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope scope = begin(f, NULL);
@@ -857,28 +865,29 @@ Test(tree_foresee, what_was_lent_for_a_moment_is_not_taken_back_later)
 	int64_t until_ms;
 
 	watch_lent();
-	until_ms = tree_lend(tree, f, &(struct tree_lending){ .ahead = true, .most_ms = 1 }, &attr);
+	until_ms = tree_delegate(
+		tree, f, &(struct tree_delegation){ .ahead = true, .most_ms = 1 }, &attr);
 	cr_expect(le(i64, until_ms, monotonic_ms() + 1));
 	while (monotonic_ms() < until_ms)
 		sched_yield();
 	tree_change_ends(tree, &scope);
-	cr_expect(eq(ptr, (void *)taken_back, NULL));
+	cr_expect(eq(ptr, (void *)revoked, NULL));
 }
 
-Test(tree_foresee, what_is_lent_is_taken_back_when_it_is_doubted)
+Test(tree_apply_local, what_is_lent_is_taken_back_when_it_is_doubted)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope scope = begin(f, NULL);
 
 	watch_lent();
 	cr_expect(lend(f));
-	tree_doubt(tree, f);
-	cr_expect(eq(ptr, (void *)taken_back, f));
+	tree_invalidate(tree, f);
+	cr_expect(eq(ptr, (void *)revoked, f));
 	cr_expect(not(lend(f)));
 	tree_change_ends(tree, &scope);
 }
 
-Test(tree_foresee, what_is_lent_is_taken_back_when_the_name_is_gone)
+Test(tree_apply_local, what_is_lent_is_taken_back_when_the_name_is_gone)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope scope = begin(root, f);
@@ -886,11 +895,11 @@ Test(tree_foresee, what_is_lent_is_taken_back_when_the_name_is_gone)
 	watch_lent();
 	cr_expect(lend(f));
 	tree_unnamed(tree, root, "f");
-	cr_expect(eq(ptr, (void *)taken_back, f));
+	cr_expect(eq(ptr, (void *)revoked, f));
 	tree_change_ends(tree, &scope);
 }
 
-Test(tree_foresee, what_is_lent_of_what_is_refused_is_taken_back_with_its_directory)
+Test(tree_apply_local, what_is_lent_of_what_is_refused_is_taken_back_with_its_directory)
 {
 	struct inode *f = make(root, "f", S_IFREG | 0644);
 	struct tree_scope scope = begin(root, f);
@@ -898,9 +907,9 @@ Test(tree_foresee, what_is_lent_of_what_is_refused_is_taken_back_with_its_direct
 
 	watch_lent();
 	cr_expect(lend(f));
-	cr_expect(eq(i64, tree_lend(tree, f, &ahead, &attr), INT64_MAX));
+	cr_expect(eq(i64, tree_delegate(tree, f, &ahead, &attr), INT64_MAX));
 	tree_refused_made(tree, f);
-	cr_expect(eq(ptr, (void *)taken_back, f));
+	cr_expect(eq(ptr, (void *)revoked, f));
 	tree_unpin(tree, f);
 	tree_change_ends(tree, &scope);
 }
@@ -913,7 +922,7 @@ static void hear(enum watch_kind kind, const char *path, struct attr attr)
 		.kind = kind, .path = path, .has_attr = kind != WATCH_REMOVED, .attr = attr
 	};
 
-	tree_hear(tree, &event);
+	tree_apply_event(tree, &event);
 }
 
 static unsigned told;
@@ -930,7 +939,7 @@ static void count(void)
 	tree_tells(tree, count_told, NULL);
 }
 
-Test(tree_foresee, the_echo_of_what_was_made_here_is_not_told)
+Test(tree_apply_local, the_echo_of_what_was_made_here_is_not_told)
 {
 	struct inode *f = make(root, "f", S_IFREG | 0644);
 	struct tree_scope scope = begin(root, f);
@@ -947,7 +956,7 @@ Test(tree_foresee, the_echo_of_what_was_made_here_is_not_told)
 	tree_unpin(tree, f);
 }
 
-Test(tree_foresee, what_others_did_to_it_before_the_answer_is_told)
+Test(tree_apply_local, what_others_did_to_it_before_the_answer_is_told)
 {
 	struct inode *f = make(root, "f", S_IFREG | 0644);
 	struct tree_scope scope = begin(root, f);
@@ -964,7 +973,7 @@ Test(tree_foresee, what_others_did_to_it_before_the_answer_is_told)
 	tree_unpin(tree, f);
 }
 
-Test(tree_foresee, another_file_that_has_its_name_is_news)
+Test(tree_apply_local, another_file_that_has_its_name_is_news)
 {
 	struct inode *f = make(root, "f", S_IFREG | 0644);
 	struct tree_scope scope = begin(root, f);
@@ -977,15 +986,16 @@ Test(tree_foresee, another_file_that_has_its_name_is_news)
 }
 
 /* The directory is listed while it is written to a file in it, and what the stream tells is how the file was before. */
-Test(tree_foresee, what_is_told_of_a_file_waits_for_its_changes_though_its_directory_becomes_known)
+Test(tree_apply_local,
+	what_is_told_of_a_file_waits_for_its_changes_though_its_directory_becomes_known)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_listing listing = { .until_ms = FOREVER, .name_until_ms = FOREVER };
 	struct tree_scope scope = begin(f, NULL);
-	const struct tree_foresight written = { .end = 17, .now = { .tv_sec = 200 } };
+	const struct tree_local_effect written = { .end = 17, .now = { .tv_sec = 200 } };
 	struct attr before = attr_of(7, S_IFREG | 0644);
 
-	tree_foresee(tree, f, &written);
+	tree_apply_local(tree, f, &written);
 	tree_listing_begins(tree, &listing);
 	learn(root, "f", 7, S_IFREG | 0644);
 	hear(WATCH_CHANGED, "f", before);
@@ -996,7 +1006,7 @@ Test(tree_foresee, what_is_told_of_a_file_waits_for_its_changes_though_its_direc
 }
 
 /* Others make a file and remove it again, and who asked in between is answered last. */
-Test(tree_foresee, what_others_made_and_removed_is_told_and_no_older_answer_shows_it)
+Test(tree_apply_local, what_others_made_and_removed_is_told_and_no_older_answer_shows_it)
 {
 	struct tree_listing listing = { .until_ms = FOREVER, .name_until_ms = FOREVER };
 
@@ -1013,7 +1023,7 @@ Test(tree_foresee, what_others_made_and_removed_is_told_and_no_older_answer_show
 }
 
 /* A build writes its log into a directory in which we make files all the time. */
-Test(tree_foresee, a_file_beside_those_that_change_here_is_judged_at_once)
+Test(tree_apply_local, a_file_beside_those_that_change_here_is_judged_at_once)
 {
 	struct inode *f = learn(root, "log", 7, S_IFREG | 0644);
 	struct tree_scope scope = begin(root, NULL);
@@ -1028,7 +1038,7 @@ Test(tree_foresee, a_file_beside_those_that_change_here_is_judged_at_once)
 	tree_change_ends(tree, &scope);
 }
 
-Test(tree_foresee, events_are_judged_when_the_change_of_their_inode_ends)
+Test(tree_apply_local, events_are_judged_when_the_change_of_their_inode_ends)
 {
 	enum { FILES = 3000 };
 	struct inode *files[FILES];
@@ -1062,7 +1072,7 @@ static void rename_in_root(const char *from, const char *to, struct inode *i)
 }
 
 /* By its old path nothing can be found here any more. */
-Test(tree_foresee, what_is_told_of_a_directory_that_was_moved_here_puts_it_in_doubt)
+Test(tree_apply_local, what_is_told_of_a_directory_that_was_moved_here_puts_it_in_doubt)
 {
 	static const char *const paths[] = { "elsewhere/y", "new/x", "old/x" };
 
@@ -1085,7 +1095,7 @@ Test(tree_foresee, what_is_told_of_a_directory_that_was_moved_here_puts_it_in_do
 	}
 }
 
-Test(tree_foresee, a_directory_that_was_moved_here_stays_known_where_nothing_is_told)
+Test(tree_apply_local, a_directory_that_was_moved_here_stays_known_where_nothing_is_told)
 {
 	struct inode *d = learn(root, "old", 5, S_IFDIR | 0755);
 
@@ -1101,7 +1111,7 @@ Test(tree_foresee, a_directory_that_was_moved_here_stays_known_where_nothing_is_
 	cr_expect(tree_is_listed(tree, d, now()));
 }
 
-Test(tree_foresee, an_answer_older_than_a_removal_does_not_bring_the_name_back)
+Test(tree_apply_local, an_answer_older_than_a_removal_does_not_bring_the_name_back)
 {
 	struct tree_entry *entries;
 	size_t entries_count;
@@ -1127,19 +1137,19 @@ Test(tree_foresee, an_answer_older_than_a_removal_does_not_bring_the_name_back)
 static void replace(struct inode *i, uint64_t ino)
 {
 	const struct attr placed = attr_of(ino, S_IFREG | 0644);
-	struct tree_scope scope = { .inodes = { i }, .is_foreseen = true };
+	struct tree_scope scope = { .inodes = { i }, .has_local_effect = true };
 
 	tree_change_begins(tree, &scope);
 	tree_replacing(tree, i, 1);
-	tree_owe_name(tree, i, 1);
+	tree_mark_unsynced(tree, i, 1);
 	tree_placed(tree, i, &placed);
 	tree_answered(tree, &scope, i, &placed, FOREVER);
-	tree_owe_name(tree, i, -1);
+	tree_mark_unsynced(tree, i, -1);
 	tree_replacing(tree, i, -1);
 	tree_change_ends(tree, &scope);
 }
 
-Test(tree_foresee, an_answer_from_before_a_file_was_replaced_names_no_other_one)
+Test(tree_apply_local, an_answer_from_before_a_file_was_replaced_names_no_other_one)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_listing listing = { .until_ms = FOREVER, .name_until_ms = FOREVER };
@@ -1182,7 +1192,7 @@ static struct inode *known_as(const char *name)
 	return i;
 }
 
-Test(tree_foresee, a_file_of_several_names_that_was_copied_up_keeps_the_name_it_was_changed_by)
+Test(tree_apply_local, a_file_of_several_names_that_was_copied_up_keeps_the_name_it_was_changed_by)
 {
 	struct inode *f = learn_layered("f", 7, S_IFREG | 0644, 2);
 	struct attr copied = attr_of(8, S_IFREG | 0644);
@@ -1197,19 +1207,19 @@ Test(tree_foresee, a_file_of_several_names_that_was_copied_up_keeps_the_name_it_
 	cr_expect(ne(ptr, learn_layered("g", 7, S_IFREG | 0644, 2), f));
 }
 
-Test(tree_foresee, a_file_that_was_copied_up_keeps_its_names_while_one_is_to_be_told)
+Test(tree_apply_local, a_file_that_was_copied_up_keeps_its_names_while_one_is_to_be_told)
 {
 	struct inode *f = learn_layered("f", 7, S_IFREG | 0644, 2);
 	const struct attr copied = attr_of(8, S_IFREG | 0644);
 
 	learn_layered("g", 7, S_IFREG | 0644, 2);
-	tree_owe_name(tree, f, 1);
+	tree_mark_unsynced(tree, f, 1);
 	tree_copied_up(tree, f, "f", NULL, 0, &copied);
 	cr_expect(eq(ptr, known_as("g"), f));
-	tree_owe_name(tree, f, -1);
+	tree_mark_unsynced(tree, f, -1);
 }
 
-Test(tree_foresee,
+Test(tree_apply_local,
 	a_file_that_may_be_copied_up_is_changed_by_the_name_found_last_while_it_is_not_open)
 {
 	struct inode *f = learn_layered("f", 7, S_IFREG | 0644, 2), *found;
@@ -1229,11 +1239,11 @@ Test(tree_foresee,
 	free(tree_close(tree, f));
 }
 
-Test(tree_foresee, a_directory_made_in_one_of_several_layers_counts_its_folders)
+Test(tree_apply_local, a_directory_made_in_one_of_several_layers_counts_its_folders)
 {
 	const struct tree_news made = { .attr.mode = S_IFDIR | 0755, .until_ms = FOREVER };
 	struct inode *merged = learn_layered("l", 6, S_IFDIR | 0755, 1);
-	struct inode *here = tree_foresee_made(tree, merged, "m", &made);
+	struct inode *here = tree_apply_local_made(tree, merged, "m", &made);
 	struct attr shown;
 
 	tree_attr(tree, here, &shown);
@@ -1241,20 +1251,20 @@ Test(tree_foresee, a_directory_made_in_one_of_several_layers_counts_its_folders)
 	tree_unpin(tree, here);
 }
 
-Test(tree_foresee, a_directory_without_a_time_of_birth_is_movable_only_where_it_was_made_here)
+Test(tree_apply_local, a_directory_without_a_time_of_birth_is_movable_only_where_it_was_made_here)
 {
 	const struct tree_news made = { .attr.mode = S_IFDIR | 0755, .until_ms = FOREVER };
 
 	cr_expect(tree_is_movable(tree, learn(root, "d", 5, S_IFDIR | 0755), root));
 	cr_expect(not(tree_is_movable(tree, learn_layered("l", 6, S_IFDIR | 0755, 1), root)));
 	cr_expect(tree_is_movable(tree, learn_layered("f", 7, S_IFREG | 0644, 1), root));
-	struct inode *here = tree_foresee_made(tree, root, "m", &made);
+	struct inode *here = tree_apply_local_made(tree, root, "m", &made);
 
 	cr_expect(tree_is_movable(tree, here, root));
 	tree_unpin(tree, here);
 }
 
-Test(tree_foresee, a_path_that_led_to_a_file_before_it_was_replaced_is_asked_again)
+Test(tree_apply_local, a_path_that_led_to_a_file_before_it_was_replaced_is_asked_again)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	AUTO_TREE_PATH struct tree_path path = { 0 };
@@ -1265,16 +1275,16 @@ Test(tree_foresee, a_path_that_led_to_a_file_before_it_was_replaced_is_asked_aga
 	cr_expect(not(tree_path_held(tree, f, &path)));
 }
 
-Test(tree_foresee, while_a_file_is_being_replaced_no_inode_is_expected)
+Test(tree_apply_local, while_a_file_is_being_replaced_no_inode_is_expected)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 
 	tree_replacing(tree, f, 1);
-	tree_owe_name(tree, f, 1);
+	tree_mark_unsynced(tree, f, 1);
 	cr_expect(eq(u64, tree_expect(tree, f).ino, 0));
 	cr_expect(eq(u64, tree_expect_replaced(tree, f).ino, 7));
 	cr_expect(eq(ptr, learn(root, "f", 8, S_IFREG | 0644), f));
-	tree_owe_name(tree, f, -1);
+	tree_mark_unsynced(tree, f, -1);
 	tree_replacing(tree, f, -1);
 	cr_expect(eq(u64, tree_expect(tree, f).ino, 7));
 }
@@ -1289,7 +1299,7 @@ static void remove_directory(const char *name)
 	tree_change_ends(tree, &scope);
 }
 
-Test(tree_foresee, what_was_in_a_directory_that_was_removed_here_is_no_news_when_it_goes)
+Test(tree_apply_local, what_was_in_a_directory_that_was_removed_here_is_no_news_when_it_goes)
 {
 	remove_directory("d");
 	count();
@@ -1304,7 +1314,7 @@ Test(tree_foresee, what_was_in_a_directory_that_was_removed_here_is_no_news_when
 	cr_expect(tree_may_decide(tree, root, now()));
 }
 
-Test(tree_foresee, what_others_make_in_a_directory_that_was_removed_here_is_told)
+Test(tree_apply_local, what_others_make_in_a_directory_that_was_removed_here_is_told)
 {
 	remove_directory("d");
 	count();
@@ -1313,7 +1323,7 @@ Test(tree_foresee, what_others_make_in_a_directory_that_was_removed_here_is_told
 }
 
 /* It may be there by then, and a listing under way may be about to tell of it. */
-Test(tree_foresee, what_goes_in_a_directory_of_which_nothing_is_known_is_told)
+Test(tree_apply_local, what_goes_in_a_directory_of_which_nothing_is_known_is_told)
 {
 	remove_directory("d");
 	count();
@@ -1323,7 +1333,7 @@ Test(tree_foresee, what_goes_in_a_directory_of_which_nothing_is_known_is_told)
 }
 
 /* Its own time changed with each name that was removed in it, and that is told late. */
-Test(tree_foresee, what_is_told_of_a_directory_that_was_removed_here_is_no_news)
+Test(tree_apply_local, what_is_told_of_a_directory_that_was_removed_here_is_no_news)
 {
 	struct inode *dir = learn(root, "d", 7, S_IFDIR | 0755);
 	struct tree_scope scope = begin(root, dir);
@@ -1340,7 +1350,7 @@ Test(tree_foresee, what_is_told_of_a_directory_that_was_removed_here_is_no_news)
 }
 
 /* While what stands there changes here, what others put in its place is judged later. */
-Test(tree_foresee, what_others_put_at_a_name_that_is_removed_here_is_told)
+Test(tree_apply_local, what_others_put_at_a_name_that_is_removed_here_is_told)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope scope = begin(root, f);
@@ -1355,7 +1365,7 @@ Test(tree_foresee, what_others_put_at_a_name_that_is_removed_here_is_told)
 	cr_expect(not(tree_may_decide(tree, root, now())));
 }
 
-Test(tree_foresee, what_changes_by_a_name_of_which_nothing_is_known_is_told)
+Test(tree_apply_local, what_changes_by_a_name_of_which_nothing_is_known_is_told)
 {
 	count();
 	hear(WATCH_CREATED, "f", attr_of(8, S_IFREG | 0644));

@@ -71,7 +71,7 @@ static struct inode *learn_born(struct inode *dir, const char *name, uint64_t in
 
 static void hear(enum watch_kind kind, const char *path)
 {
-	tree_hear(tree, &(struct watch_event){ .kind = kind, .path = path });
+	tree_apply_event(tree, &(struct watch_event){ .kind = kind, .path = path });
 }
 
 static void rename_in_root(const char *from, const char *to, struct inode *i)
@@ -108,7 +108,7 @@ static int64_t root_until_after_command(uint64_t seen, uint32_t mode)
 	const struct tree_news told = { .attr = attr_of(1, S_IFDIR | mode), .until_ms = LATER };
 	struct attr shown;
 
-	tree_doubt_all_but_root(tree, seen, &told);
+	tree_invalidate_all_but_root(tree, seen, &told);
 	int64_t until_ms = tree_attr(tree, root, &shown);
 
 	cr_expect(eq(uint, until_ms ? shown.mode & 07777 : mode, mode));
@@ -123,7 +123,7 @@ Test(tree, what_a_command_told_of_the_root_is_believed_though_all_is_in_doubt)
 	tree_holds(tree, 1000, TREE_HELD);
 	cr_expect(eq(i64, root_until_after_command(tree_seen(tree), 0700), LATER));
 	cr_expect(zero(i64, tree_attr(tree, f, &attr)));
-	tree_doubt_all(tree);
+	tree_invalidate_all(tree);
 	cr_expect(zero(i64, tree_attr(tree, root, &attr)));
 }
 
@@ -132,7 +132,7 @@ Test(tree, what_a_command_told_of_the_root_is_older_than_what_was_doubted_or_hea
 	tree_holds(tree, 1000, TREE_HELD);
 	uint64_t seen = tree_seen(tree);
 
-	tree_doubt_all(tree);
+	tree_invalidate_all(tree);
 	cr_expect(zero(i64, root_until_after_command(seen, 0700)));
 	seen = tree_seen(tree);
 	hear(WATCH_CHANGED, "");
@@ -153,15 +153,15 @@ Test(tree, the_kernel_forgets_the_root_that_a_command_told_another_of)
 	const struct watch_event event = {
 		.kind = WATCH_ATTR, .path = "", .has_attr = true, .attr = attr_of(1, S_IFDIR | 0700)
 	};
-	const struct tree_lending how = { 0 };
+	const struct tree_delegation how = { 0 };
 	struct attr attr;
 
 	tree_holds(tree, 1000, TREE_HELD);
 	root_until_after_command(tree_seen(tree), 0755);
-	cr_assert(ne(i64, tree_lend(tree, root, &how, &attr), 0));
+	cr_assert(ne(i64, tree_delegate(tree, root, &how, &attr), 0));
 	tree_tells(tree, count_root, NULL);
 	root_until_after_command(tree_seen(tree), 0700);
-	tree_hear(tree, &event);
+	tree_apply_event(tree, &event);
 	cr_expect(eq(int, told_root, 1));
 }
 
@@ -235,7 +235,7 @@ static void hear_renamed_later(struct inode *i, const char *from, const char *pa
 	tree_attr(tree, i, &event.attr);
 	event.attr.ctime.tv_sec += later;
 	event.is_dir = S_ISDIR(event.attr.mode);
-	tree_hear(tree, &event);
+	tree_apply_event(tree, &event);
 }
 
 static void hear_renamed(struct inode *i, const char *from, const char *path)
@@ -535,17 +535,17 @@ static struct inode *learn_late(
 
 Test(tree, what_is_held_stays_so_when_an_older_answer_says_the_same)
 {
-	const int64_t trusted_until_ms = 5000, timed_until_ms = 100;
+	const int64_t validated_until_ms = 5000, timed_until_ms = 100;
 	uint64_t seen = tree_seen(tree);
 	bool changed;
 
-	tree_holds(tree, 1000, trusted_until_ms);
+	tree_holds(tree, 1000, validated_until_ms);
 	struct inode *f = learn(root, "f", 9, S_IFREG | 0644);
 	struct tree_news news = { .attr = attr_of(9, S_IFREG | 0644), .until_ms = timed_until_ms };
 	struct attr attr;
 
 	cr_assert(eq(int, tree_learn_attr(tree, f, seen, &news, &changed, NULL), ERR_OK));
-	cr_expect(eq(i64, tree_attr(tree, f, &attr), trusted_until_ms));
+	cr_expect(eq(i64, tree_attr(tree, f, &attr), validated_until_ms));
 	news.attr.size++;
 	cr_assert(eq(int, tree_learn_attr(tree, f, seen, &news, &changed, NULL), ERR_OK));
 	cr_expect(eq(i64, tree_attr(tree, f, &attr), timed_until_ms));
@@ -1123,13 +1123,13 @@ Test(tree, a_second_change_within_the_clock_tick_drops_the_pages)
 	tree_kernel_get(tree, f);
 	cr_assert(eq(int, tree_open(tree, f, NULL), ERR_OK));
 	tree_tells(tree, count_pages, NULL);
-	tree_hear(tree, &event);
+	tree_apply_event(tree, &event);
 	cr_expect(eq(int, told_pages, 1), "contents may differ though the attributes are equal");
-	tree_hear(tree, &event);
+	tree_apply_event(tree, &event);
 	cr_expect(eq(int, told_pages, 2), "what was told may be followed by another change");
 	news.now = after;
 	tree_learn_attr(tree, f, tree_seen(tree), &news, &changed, NULL);
-	tree_hear(tree, &event);
+	tree_apply_event(tree, &event);
 	cr_expect(eq(int, told_pages, 2), "the tick had passed: it is an echo");
 	cr_expect(eq(ptr, tree_close(tree, f), NULL));
 	tree_kernel_forget(tree, f, 1);
@@ -1145,7 +1145,7 @@ Test(tree, pages_of_a_closed_file_that_others_changed_are_not_used_when_it_is_op
 	tree_tells(tree, count_pages, NULL);
 	tree_pages_current(tree, f);
 	event.attr = attr_of(3, S_IFREG | 0644);
-	tree_hear(tree, &event);
+	tree_apply_event(tree, &event);
 	cr_expect(eq(int, told_pages, 0), "nobody uses them");
 	cr_expect(not(tree_pages_current(tree, f)));
 	tree_kernel_forget(tree, f, 1);
@@ -1192,17 +1192,17 @@ static void take_outdated(int *inodes, int *names)
 /* The kernel is given the inode and its name in the root. */
 static void hand_out(struct inode *i, const char *name)
 {
-	const struct tree_lending how = { 0 };
+	const struct tree_delegation how = { 0 };
 	struct attr attr;
 
 	tree_kernel_get(tree, i);
 	tree_give_name(tree, root, name, i);
-	tree_lend(tree, i, &how, &attr);
+	tree_delegate(tree, i, &how, &attr);
 }
 
 static void doubt_and_take(int *inodes, int *names)
 {
-	tree_doubt_all(tree);
+	tree_invalidate_all(tree);
 	take_outdated(inodes, names);
 }
 
@@ -1249,7 +1249,7 @@ Test(tree, doubt_takes_all_of_many_though_more_become_known_meanwhile)
 		all[n] = learn(root, name, 1000 + n, S_IFREG | 0644);
 		hand_out(all[n], name);
 	}
-	tree_doubt_all(tree);
+	tree_invalidate_all(tree);
 	cr_assert(tree_take_outdated(tree, first, TAKEN_AT_ONCE, &count));
 	for (size_t n = 0; n < count; n++)
 		free(first[n].name);
@@ -1266,7 +1266,7 @@ Test(tree, doubt_takes_all_of_many_though_more_become_known_meanwhile)
 /* As an audit confirms it that was asked after the doubt. */
 static void confirm(void)
 {
-	cr_assert(tree_trust(tree, TREE_HELD, NULL));
+	cr_assert(tree_validate(tree, TREE_HELD, NULL));
 }
 
 static struct inode *learn_held(struct inode *dir, const char *name, uint64_t ino)
@@ -1295,7 +1295,7 @@ Test(tree, what_an_audit_confirms_stays_with_the_kernel)
 	struct inode *f = hand_out_all();
 	int inodes, names;
 
-	tree_doubt_all(tree);
+	tree_invalidate_all(tree);
 	confirm();
 	take_outdated(&inodes, &names);
 	cr_expect(eq(int, inodes + names, 0));
@@ -1312,7 +1312,7 @@ Test(tree, what_an_audit_finds_otherwise_the_kernel_forgets)
 	bool changed;
 	int inodes, names;
 
-	tree_doubt_all(tree);
+	tree_invalidate_all(tree);
 	confirm();
 	cr_assert(
 		eq(int, tree_learn_attr(tree, f, tree_seen(tree), &news, &changed, NULL), ERR_OK));
@@ -1335,7 +1335,7 @@ Test(tree, of_a_file_that_the_kernel_was_given_in_two_states_it_forgets_both)
 	cr_assert(
 		eq(int, tree_learn_attr(tree, f, tree_seen(tree), &news, &changed, NULL), ERR_OK));
 	hand_out(f, "f");
-	tree_doubt_all(tree);
+	tree_invalidate_all(tree);
 	confirm();
 	take_outdated(&inodes, &names);
 	cr_expect(eq(int, inodes, 1));
@@ -1348,8 +1348,8 @@ Test(tree, what_is_shown_because_nobody_answers_the_kernel_forgets)
 	int inodes, names;
 
 	hand_out(f, "f");
-	tree_doubt_all(tree);
-	tree_trust_unheard(tree, TREE_HELD);
+	tree_invalidate_all(tree);
+	tree_validate_offline(tree, TREE_HELD);
 	take_outdated(&inodes, &names);
 	cr_expect(eq(int, inodes, 1));
 	cr_expect(eq(int, names, 1));
@@ -1364,7 +1364,7 @@ Test(tree, of_an_open_file_that_changed_just_now_the_kernel_forgets_the_pages)
 
 	hand_out(f, "f");
 	cr_assert(eq(int, tree_open(tree, f, NULL), ERR_OK));
-	tree_doubt_all(tree);
+	tree_invalidate_all(tree);
 	confirm();
 	take_outdated(&inodes, &names);
 	cr_expect(eq(int, inodes, 1));
@@ -1408,13 +1408,13 @@ Test(tree, what_others_change_is_reported_only_where_the_kernel_uses_it)
 	hand_out(used, "used");
 	tree_tells(tree, count_told, NULL);
 	event.path = "unused";
-	tree_hear(tree, &event);
+	tree_apply_event(tree, &event);
 	cr_expect(eq(int, told_names + told_inodes, 0));
 	event.path = "used";
-	tree_hear(tree, &event);
+	tree_apply_event(tree, &event);
 	cr_expect(eq(int, told_names, 1));
 	cr_expect(eq(int, told_inodes, 1));
-	tree_hear(tree, &event);
+	tree_apply_event(tree, &event);
 	cr_expect(eq(int, told_names + told_inodes, 2), "it was given nothing since");
 	tree_kernel_forget(tree, used, 1);
 }
@@ -1500,7 +1500,7 @@ Test(tree, what_was_told_of_a_directory_does_not_keep_the_directory)
 	uint64_t before = known();
 
 	learn_below();
-	tree_hear(tree, &event);
+	tree_apply_event(tree, &event);
 	cr_assert(tree_learn_absent(tree, root, "dir", tree_seen(tree)));
 	cr_expect(eq(u64, known(), before));
 }

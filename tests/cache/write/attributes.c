@@ -102,7 +102,7 @@ Test(pending_set, what_is_set_of_a_new_file_is_one_change)
 /* As open(2) with O_CREAT and O_EXCL does: nobody sees it before it is closed. */
 static struct inode *make_new(const char *name)
 {
-	const struct making m = {
+	const struct create_args m = {
 		.op = CHANGE_CREATE, .mode = 0644, .exclusive = true, .opens = true
 	};
 	struct inode *root = cache_root(far.cache);
@@ -118,7 +118,7 @@ static struct timespec shown_mtime(struct inode *i)
 	struct attr attr;
 	int64_t valid_ms;
 
-	cr_assert(eq(int, cache_lend_attr(far.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
+	cr_assert(eq(int, cache_delegate_attr(far.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
 	return attr.mtime;
 }
 
@@ -228,8 +228,8 @@ Test(pending_set, a_time_that_was_only_to_be_kept_is_not_missed_where_the_file_i
 /* What is made and removed before the sandbox hears of it leaves a time, which does not leave at once. */
 Test(pending_set, nor_is_the_time_of_a_directory_that_is_gone)
 {
-	const struct making m = { .op = CHANGE_MKDIR, .mode = 0755 },
-			    n = { .op = CHANGE_CREATE, .mode = 0644 };
+	const struct create_args m = { .op = CHANGE_MKDIR, .mode = 0755 },
+				 n = { .op = CHANGE_CREATE, .mode = 0644 };
 	struct inode *root = cache_root(far.cache);
 	struct cache_entry dir, file;
 

@@ -76,7 +76,7 @@ static enum err sync_all(void)
 	return cache_sync(far.cache, NULL, NULL);
 }
 
-static struct inode *make(struct inode *dir, const char *name, const struct making *m)
+static struct inode *make(struct inode *dir, const char *name, const struct create_args *m)
 {
 	struct cache_entry entry;
 
@@ -86,13 +86,13 @@ static struct inode *make(struct inode *dir, const char *name, const struct maki
 
 static struct inode *make_dir(struct inode *dir, const char *name)
 {
-	return make(dir, name, &(struct making){ .op = CHANGE_MKDIR, .mode = 0755 });
+	return make(dir, name, &(struct create_args){ .op = CHANGE_MKDIR, .mode = 0755 });
 }
 
 /* Closed, so that nothing holds it back. */
 static void make_file(struct inode *dir, const char *name, const char *text)
 {
-	const struct making m = {
+	const struct create_args m = {
 		.op = CHANGE_CREATE, .mode = 0644, .exclusive = true, .opens = true
 	};
 	struct cache_entry entry;
@@ -247,7 +247,7 @@ Test(both_make, a_directory_does_not_go_where_others_made_a_link_to_one)
 
 Test(both_make, who_asks_the_sandbox_to_make_a_directory_hears_that_it_is_there)
 {
-	const struct making m = { .op = CHANGE_MKDIR, .mode = 0755 };
+	const struct create_args m = { .op = CHANGE_MKDIR, .mode = 0755 };
 	struct cache_entry entry;
 
 	far.tells_changes = false;
@@ -261,7 +261,7 @@ Test(both_make, who_asks_the_sandbox_to_make_a_directory_hears_that_it_is_there)
 
 static void make_symlink(const char *name, const char *text)
 {
-	const struct making m = { .op = CHANGE_SYMLINK, .mode = 0777, .text = text };
+	const struct create_args m = { .op = CHANGE_SYMLINK, .mode = 0777, .text = text };
 
 	cache_forget(far.cache, make(cache_root(far.cache), name, &m), 1);
 }
@@ -326,9 +326,9 @@ Test(both_make, of_a_second_name_of_a_file_both_stay_and_what_follows_arrives)
 
 static size_t told(void)
 {
-	static struct cache_parked all[64];
+	static struct cache_failed_change all[64];
 
-	return pending_parked(far.cache->pending, all, 64);
+	return writeback_failed(far.cache->writeback, all, 64);
 }
 
 /* d, mine, sub and deep are one refusal each, of however many entries of the journal. */

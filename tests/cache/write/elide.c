@@ -170,7 +170,7 @@ Test(cancel, what_has_left_is_removed_there)
 /* So long waits what is not worth a call of its own. */
 static void wait_lazily_for(int64_t ms)
 {
-	struct pending *p = far.cache->pending;
+	struct writeback *p = far.cache->writeback;
 
 	pthread_mutex_lock(&p->lock);
 	p->lazy_ms = ms;
@@ -189,7 +189,7 @@ Test(cancel, what_others_make_beside_it_is_seen)
 	distant_close(&far, distant_make(&far, "lock"));
 	unlink_it("lock");
 	expect_pending(1);
-	distant_gather_for(&far, PENDING_WAIT_MS);
+	distant_gather_for(&far, WRITEBACK_WAIT_MS);
 	wait_lazily_for(0);
 	scratch_write_text(&far.scratch, "theirs", "");
 	while (cache_lookup(far.cache, NULL, top, "theirs", &entry, &absent_ms, NULL)) {

@@ -32,7 +32,7 @@ static void teardown(void)
 	distant_stop(&far);
 }
 
-TestSuite(pending_journal, .init = setup, .fini = teardown, .timeout = 300);
+TestSuite(writeback_journal, .init = setup, .fini = teardown, .timeout = 300);
 
 static struct cache_status status(void)
 {
@@ -63,7 +63,7 @@ static void damage(const char *text)
 	cr_assert(eq(int, (int)pwrite(fd, "#", 1, found - bytes), 1));
 }
 
-Test(pending_journal, of_a_batch_only_what_is_damaged_and_what_needs_it_is_parked)
+Test(writeback_journal, of_a_batch_only_what_is_damaged_and_what_needs_it_is_parked)
 {
 	struct inode *root = cache_root(far.cache), *one = make("one"), *two = make("two");
 	unsigned before = distant_applies(&far);
@@ -105,7 +105,7 @@ static void append(struct inode *i, uint64_t at, const char *text)
 }
 
 /* The first is done and waits to be answered, the second waits for that. */
-Test(pending_journal, what_cannot_be_noted_as_sent_leaves_when_it_can)
+Test(writeback_journal, what_cannot_be_noted_as_sent_leaves_when_it_can)
 {
 	struct inode *i = make("f");
 	const struct call hasty = { .progress_ms = 10 };
@@ -119,7 +119,7 @@ Test(pending_journal, what_cannot_be_noted_as_sent_leaves_when_it_can)
 	append(i, 4, "two");
 	limit_files(1);
 	distant_hold_applies(&far, false);
-	while (pending_drain(far.cache->pending, &hasty, i, NULL) != ERR_NO_SPACE)
+	while (writeback_drain(far.cache->writeback, &hasty, i, NULL) != ERR_NO_SPACE)
 		continue;
 	limit_files(RLIM_INFINITY);
 	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_OK));
@@ -129,7 +129,7 @@ Test(pending_journal, what_cannot_be_noted_as_sent_leaves_when_it_can)
 }
 
 /* Nothing is acknowledged that a crash would lose, nor sent though its writer was told of a failure. */
-Test(pending_journal, what_it_does_not_take_is_refused_and_not_sent)
+Test(writeback_journal, what_it_does_not_take_is_refused_and_not_sent)
 {
 	struct inode *i = make("f");
 	const struct call hasty = { .progress_ms = 10 };

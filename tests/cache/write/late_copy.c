@@ -159,7 +159,7 @@ Test(late_copy, nor_when_another_mount_has_written_since)
 	distant_expect_text(&far, "f", "first.");
 	i = distant_open_known(&far, "f");
 	write_answered(i, "second");
-	cr_expect(lt(u64, number, far.cache->pending->sequences));
+	cr_expect(lt(u64, number, far.cache->writeback->sequences));
 	cr_expect(eq(int, distant_deliver_copy(&far), ERR_CONFLICT));
 	distant_expect_text(&far, "f", "second");
 	distant_close(&far, i);
@@ -169,7 +169,7 @@ Test(late_copy, what_is_sent_again_until_it_is_answered_is_none)
 {
 	struct inode *i = distant_open_known(&far, "f"), *other = distant_open_known(&far, "other");
 
-	far.cache->pending->pause_ms = 10;
+	far.cache->writeback->pause_ms = 10;
 	distant_hold_applies(&far, true);
 	distant_write(&far, i, 0, "first.");
 	distant_await_applies(&far, 1);

@@ -21,7 +21,7 @@ static void setup(void)
 {
 	distant_start_trusting(&far);
 	distant_keep_journal(&far);
-	far.cache->pending->pause_ms = 10;
+	far.cache->writeback->pause_ms = 10;
 	scratch_write_text(&far.scratch, "f", "before");
 }
 

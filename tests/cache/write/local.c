@@ -60,7 +60,7 @@ static struct inode *make_and_hold(const char *name)
 
 static void make_directory(unsigned n)
 {
-	const struct making m = { .op = CHANGE_MKDIR, .mode = 0755 };
+	const struct create_args m = { .op = CHANGE_MKDIR, .mode = 0755 };
 	struct cache_entry entry;
 	char name[16];
 
@@ -73,12 +73,12 @@ static void make_directory(unsigned n)
 
 static bool is_any_due(void)
 {
-	struct pending *p = far.cache->pending;
+	struct writeback *p = far.cache->writeback;
 	int64_t next_ms;
-	bool is_wanted;
+	bool is_urgent;
 
 	pthread_mutex_lock(&p->lock);
-	bool is_due = pending_is_due_locked(p, monotonic_ms(), &next_ms, &is_wanted);
+	bool is_due = writeback_is_due_locked(p, monotonic_ms(), &next_ms, &is_urgent);
 
 	pthread_mutex_unlock(&p->lock);
 	return is_due;
@@ -90,7 +90,7 @@ Test(decide, as_many_changes_as_are_due_do_not_wait_for_more)
 	unsigned made = 0;
 
 	distant_gather_for(&far, AN_HOUR_MS);
-	while (made < PENDING_CHANGES_DUE - 1)
+	while (made < WRITEBACK_CHANGES_DUE - 1)
 		make_directory(made++);
 	cr_expect(not(is_any_due()));
 	make_directory(made++);
@@ -101,7 +101,8 @@ Test(decide, as_many_changes_as_are_due_do_not_wait_for_more)
 /* What was made while others were on their way goes with one call, too. */
 Test(decide, more_changes_than_are_due_leave_in_one_batch)
 {
-	const unsigned due = PENDING_CHANGES_DUE / 2; /* each is made, and then has its times set */
+	const unsigned due =
+		WRITEBACK_CHANGES_DUE / 2; /* each is made, and then has its times set */
 	unsigned made = 0;
 
 	distant_hold_applies(&far, true);
@@ -118,7 +119,7 @@ Test(decide, more_changes_than_are_due_leave_in_one_batch)
 /* For how long the kernel may keep what it is told of a file that is made. */
 static int64_t valid_ms_of_made(const char *name)
 {
-	const struct making m = { .op = CHANGE_CREATE, .mode = 0644, .opens = true };
+	const struct create_args m = { .op = CHANGE_CREATE, .mode = 0644, .opens = true };
 	struct inode *root = cache_root(far.cache);
 	struct cache_entry entry;
 
@@ -169,7 +170,7 @@ static struct timespec mtime_of(struct inode *i)
 
 static struct inode *make_one(enum change_op op, const char *name)
 {
-	const struct making m = {
+	const struct create_args m = {
 		.op = op, .mode = 0755, .text = op == CHANGE_SYMLINK ? "to" : NULL
 	};
 	struct cache_entry entry;
@@ -191,7 +192,7 @@ Test(decide, times_stay_what_they_were_shown_as)
 		shown[n] = mtime_of(made[n]);
 	distant_hold_applies(&far, false);
 	cr_assert(eq(int, sync_all(), ERR_OK));
-	cache_doubt_all(far.cache);
+	cache_invalidate_all(far.cache);
 	for (int n = 0; n < 3; n++)
 		cr_expect(time_equals(shown[n], mtime_of(made[n])), "%d", n);
 	for (int n = 0; n < 2; n++)
@@ -217,8 +218,8 @@ static void keep(struct keeping *k)
 	int64_t valid_ms;
 
 	atomic_store(&k->is_kept, true);
-	cr_assert(eq(
-		int, cache_lend_attr(far.cache, NULL, k->inode, &attr, &valid_ms, NULL), ERR_OK));
+	cr_assert(eq(int, cache_delegate_attr(far.cache, NULL, k->inode, &attr, &valid_ms, NULL),
+		ERR_OK));
 	cr_expect(lt(i64, 0, valid_ms));
 }
 
@@ -227,7 +228,7 @@ Test(decide, attributes_that_are_lent_are_taken_back_before_a_barrier_returns)
 	distant_hold_applies(&far, true);
 	struct keeping all[] = { { .inode = make_one(CHANGE_MKDIR, "d") },
 		{ .inode = cache_root(far.cache) }, { 0 } };
-	struct cache_observer observer = { .inode_taken_back = note_taken_back, .context = all };
+	struct cache_observer observer = { .inode_revoked = note_taken_back, .context = all };
 
 	cache_observe(far.cache, &observer);
 	keep(&all[0]);
@@ -259,7 +260,7 @@ Test(decide, a_refused_write_of_many_parts_is_parked_whole)
 	cr_expect(eq(int, sync_all(), ERR_NO_SPACE));
 	distant_close(&far, i);
 	sync_all();
-	journal_usage(far.cache->pending->journal, &entries, &bytes, &parked);
+	journal_usage(far.cache->writeback->journal, &entries, &bytes, &parked);
 	cr_expect(eq(u64, entries, 0), "nothing is owed");
 	cr_expect(ge(u64, parked, 10));
 }
@@ -320,7 +321,7 @@ static void become(uint32_t uid)
 static struct inode *make_of(
 	uint32_t uid, struct inode *dir, const char *name, enum change_op op, uint32_t mode)
 {
-	const struct making making = { .op = op, .mode = mode };
+	const struct create_args making = { .op = op, .mode = mode };
 	struct cache_entry entry;
 
 	become(uid);
@@ -338,7 +339,7 @@ static bool decides_to_set(struct inode *i, const struct change *what)
 {
 	bool decided;
 
-	decide_setattr(far.cache, NULL, i, what, &decided, NULL);
+	local_setattr(far.cache, NULL, i, what, &decided, NULL);
 	return decided;
 }
 
@@ -387,8 +388,8 @@ static bool decides_to_link(uint32_t uid, struct inode *i, struct inode *dir, co
 	bool decided;
 
 	become(uid);
-	cr_expect(eq(
-		int, decide_link(far.cache, NULL, i, dir, name, &entry, &decided, NULL), ERR_OK));
+	cr_expect(
+		eq(int, local_link(far.cache, NULL, i, dir, name, &entry, &decided, NULL), ERR_OK));
 	if (decided)
 		cache_forget(far.cache, entry.inode, 1);
 	return decided;
@@ -412,7 +413,7 @@ static enum err move(uint32_t uid, struct inode *dir, const char *name, struct i
 	bool decided;
 
 	become(uid);
-	enum err kind = decide_rename(far.cache, NULL, dir, name, dir2, name2, flags, &decided, &e);
+	enum err kind = local_rename(far.cache, NULL, dir, name, dir2, name2, flags, &decided, &e);
 
 	cr_expect(decided);
 	return kind;
@@ -457,8 +458,8 @@ static void *move_dir(void *context)
 
 static struct inode *make_in(const char *dir, const char *name)
 {
-	const struct making mkdir = { .op = CHANGE_MKDIR, .mode = 0755 };
-	const struct making create = { .op = CHANGE_CREATE, .mode = 0644 };
+	const struct create_args mkdir = { .op = CHANGE_MKDIR, .mode = 0755 };
+	const struct create_args create = { .op = CHANGE_CREATE, .mode = 0644 };
 	struct cache_entry above, entry;
 
 	cr_assert(eq(int,
@@ -510,7 +511,7 @@ struct syncing {
 /* Whether somebody waits for what is pending. */
 static bool is_awaited(void)
 {
-	struct pending *p = far.cache->pending;
+	struct writeback *p = far.cache->writeback;
 
 	pthread_mutex_lock(&p->lock);
 	bool is = p->waiting;
@@ -564,7 +565,7 @@ Test(decide, an_fsync_waits_for_the_directory_of_each_name_of_the_file)
 /* What is done until its end is one batch, of which the first answer is lost. */
 static void begin_batch_to_lose(void)
 {
-	far.cache->pending->pause_ms = 5;
+	far.cache->writeback->pause_ms = 5;
 	distant_hold_applies(&far, true);
 	distant_close(&far, distant_make(&far, "before"));
 	distant_await_applies(&far, 1);
@@ -674,7 +675,7 @@ static unsigned hold_queue(struct inode *other)
 	const struct change mode = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0600 };
 	unsigned number = distant_applies(&far) + 1;
 
-	far.cache->pending->pause_ms = 10;
+	far.cache->writeback->pause_ms = 10;
 	distant_hold_applies(&far, true);
 	cr_assert(eq(int, cache_setattr(far.cache, NULL, other, &mode, false, NULL), ERR_OK));
 	distant_await_applies(&far, number);
@@ -698,7 +699,7 @@ static void lose_queue(unsigned number)
 
 	distant_pass_apply(&far, number);
 	distant_await_answers(&far, answers + 1);
-	distant_gather_for(&far, PENDING_WAIT_MS);
+	distant_gather_for(&far, WRITEBACK_WAIT_MS);
 	distant_await_applies(&far, number + 1);
 	distant_time_out_apply(&far, number + 1);
 	distant_await_applies(&far, number + 2);

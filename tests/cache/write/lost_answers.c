@@ -462,7 +462,7 @@ static void begin_run(uint64_t seed, const struct way *way)
 	now.far.late_most = 40;
 	now.far.lose_every = way->lose_every;
 	now.far.takes_changes = way->takes_changes;
-	now.far.cache->pending->pause_ms = LOST_PAUSE_MS;
+	now.far.cache->writeback->pause_ms = LOST_PAUSE_MS;
 }
 
 static void end_run(void)
@@ -484,7 +484,7 @@ static unsigned from_environment(const char *name, unsigned otherwise)
 /* As if the last batch that was too large had been long ago. */
 static void forget_limit(void)
 {
-	struct pending *p = now.far.cache->pending;
+	struct writeback *p = now.far.cache->writeback;
 
 	pthread_mutex_lock(&p->lock);
 	p->most.until_ms = 0;

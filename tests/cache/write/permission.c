@@ -31,7 +31,7 @@ Test(judge, the_class_that_fits_first_decides)
 		};
 		struct attr attr = { .uid = rows[n].uid, .gid = rows[n].gid, .mode = rows[n].mode };
 
-		cr_expect(eq(int, judge_allows(&who, &attr, rows[n].want), rows[n].allowed),
+		cr_expect(eq(int, permission_allows(&who, &attr, rows[n].want), rows[n].allowed),
 			"row %zu", n);
 	}
 }
@@ -42,7 +42,7 @@ Test(judge, the_superuser_may_but_executes_only_what_is_executable)
 	struct attr file = { .uid = 5, .mode = S_IFREG | 0 },
 		    dir = { .uid = 5, .mode = S_IFDIR | 0 };
 
-	cr_expect(judge_allows(&root, &file, JUDGE_READ | JUDGE_WRITE));
-	cr_expect(not(judge_allows(&root, &file, JUDGE_EXEC)));
-	cr_expect(judge_allows(&root, &dir, JUDGE_EXEC));
+	cr_expect(permission_allows(&root, &file, JUDGE_READ | JUDGE_WRITE));
+	cr_expect(not(permission_allows(&root, &file, JUDGE_EXEC)));
+	cr_expect(permission_allows(&root, &dir, JUDGE_EXEC));
 }

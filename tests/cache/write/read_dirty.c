@@ -26,7 +26,7 @@ static void teardown(void)
 	distant_stop(&far);
 }
 
-TestSuite(pending_read, .init = setup, .fini = teardown, .timeout = 300);
+TestSuite(writeback_read, .init = setup, .fini = teardown, .timeout = 300);
 
 static void set_size(struct inode *i, uint64_t size)
 {
@@ -35,7 +35,7 @@ static void set_size(struct inode *i, uint64_t size)
 	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &what, true, NULL), ERR_OK));
 }
 
-/* What pending_read() serves of the file from there on, as a text; NULL: not all of it. Allocated. */
+/* What writeback_read() serves of the file from there on, as a text; NULL: not all of it. Allocated. */
 static char *served(struct inode *i, uint64_t offset, size_t len)
 {
 	char *text = calloc(1, len + 1);
@@ -43,7 +43,7 @@ static char *served(struct inode *i, uint64_t offset, size_t len)
 	size_t got;
 
 	cr_assert(eq(int,
-		pending_read(far.cache->pending, i, offset, text, len, &got, &is_served, NULL),
+		writeback_read(far.cache->writeback, i, offset, text, len, &got, &is_served, NULL),
 		ERR_OK));
 	if (is_served)
 		return text;
@@ -70,7 +70,7 @@ static struct inode *there(const char *name, const char *text)
 	return i;
 }
 
-Test(pending_read, a_file_made_here_is_read_without_the_sandbox)
+Test(writeback_read, a_file_made_here_is_read_without_the_sandbox)
 {
 	distant_hold_applies(&far, true);
 	struct inode *i = distant_make(&far, "new");
@@ -86,7 +86,7 @@ Test(pending_read, a_file_made_here_is_read_without_the_sandbox)
 	distant_close(&far, i);
 }
 
-Test(pending_read, an_empty_file_made_here_ends_at_once)
+Test(writeback_read, an_empty_file_made_here_ends_at_once)
 {
 	distant_hold_applies(&far, true);
 	struct inode *i = distant_make(&far, "new");
@@ -96,7 +96,7 @@ Test(pending_read, an_empty_file_made_here_ends_at_once)
 	distant_close(&far, i);
 }
 
-Test(pending_read, what_was_never_written_is_zero)
+Test(writeback_read, what_was_never_written_is_zero)
 {
 	distant_hold_applies(&far, true);
 	struct inode *i = distant_make(&far, "new");
@@ -109,7 +109,7 @@ Test(pending_read, what_was_never_written_is_zero)
 	distant_close(&far, i);
 }
 
-Test(pending_read, a_later_write_lies_over_an_earlier_one)
+Test(writeback_read, a_later_write_lies_over_an_earlier_one)
 {
 	struct inode *i = there("f", "0123456789");
 
@@ -121,7 +121,7 @@ Test(pending_read, a_later_write_lies_over_an_earlier_one)
 	distant_close(&far, i);
 }
 
-Test(pending_read, what_the_sandbox_has_a_part_of_is_not_served)
+Test(writeback_read, what_the_sandbox_has_a_part_of_is_not_served)
 {
 	struct inode *i = there("f", "0123456789");
 
@@ -134,7 +134,7 @@ Test(pending_read, what_the_sandbox_has_a_part_of_is_not_served)
 	distant_close(&far, i);
 }
 
-Test(pending_read, an_emptied_file_is_new_from_its_end_on)
+Test(writeback_read, an_emptied_file_is_new_from_its_end_on)
 {
 	struct inode *i = there("f", "0123456789");
 
@@ -199,15 +199,15 @@ static void compare(struct model *m, struct inode *i)
 	size_t wanted = at < m->size ? (len < m->size - at ? len : m->size - at) : 0;
 	bool is_served;
 
-	cr_assert(
-		eq(int, pending_read(far.cache->pending, i, at, bytes, len, &got, &is_served, NULL),
-			ERR_OK));
+	cr_assert(eq(int,
+		writeback_read(far.cache->writeback, i, at, bytes, len, &got, &is_served, NULL),
+		ERR_OK));
 	cr_assert(is_served);
 	cr_assert(eq(sz, got, wanted));
 	cr_assert(eq(int, memcmp(bytes, m->bytes + at, wanted), 0));
 }
 
-Test(pending_read, a_file_made_here_reads_as_a_local_one_whatever_is_done_to_it)
+Test(writeback_read, a_file_made_here_reads_as_a_local_one_whatever_is_done_to_it)
 {
 	distant_hold_applies(&far, true);
 	struct model m = { .seed = 7 };

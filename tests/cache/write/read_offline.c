@@ -39,7 +39,7 @@ static struct model m;
 static void mount_again(void)
 {
 	distant_remount(&far, NULL);
-	far.cache->pending->pause_ms = 10;
+	far.cache->writeback->pause_ms = 10;
 }
 
 static void setup(void)
@@ -173,7 +173,7 @@ static bool read_whole(struct inode *i)
 	cr_assert(eq(int, read_at(i, 0, SIZE_TOP, &got), ERR_OK));
 	expect_seen(0, SIZE_TOP, got);
 	return tree_version(far.cache->tree, i, monotonic_ms(), &version) &&
-		stored_whole(far.cache->stored, &version);
+		stored_whole(far.cache->block_store, &version);
 }
 
 /* A file that was there before the mount: of another one the stream of changes may tell late. */
@@ -247,7 +247,7 @@ static void resize_both(struct inode *i, size_t size)
 
 static void await_trouble(void)
 {
-	while (!pending_trouble(far.cache->pending, NULL))
+	while (!writeback_trouble(far.cache->writeback, NULL))
 		usleep(1000);
 }
 
@@ -449,7 +449,7 @@ Test(pending_overlay, after_a_refusal_it_reads_as_the_sandbox_has_it)
 	cr_expect(eq(int, cache_sync(far.cache, &patient, NULL), ERR_NO_SPACE));
 	m = before;
 	cr_assert(read_whole(i));
-	cr_expect(eq(int, pending_report(far.cache->pending, i, NULL), ERR_NO_SPACE));
+	cr_expect(eq(int, writeback_report(far.cache->writeback, i, NULL), ERR_NO_SPACE));
 	cut();
 	write_both(i, 20, 10);
 	await_trouble();

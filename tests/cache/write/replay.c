@@ -107,7 +107,7 @@ Test(recover, what_was_left_does_not_count_as_unsent_any_more)
 	leave("f", "hello", 0);
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "hello");
-	cr_expect(not(pending_is_whole(far.cache->pending)));
+	cr_expect(not(writeback_is_whole(far.cache->writeback)));
 }
 
 Test(recover, pieces_are_put_together_in_their_order)
@@ -156,7 +156,7 @@ Test(recover, what_somebody_else_changed_meanwhile_stays_and_ours_is_parked)
 	struct cache_status status;
 
 	cache_get_status(far.cache, &status);
-	cr_assert(eq(sz, status.parked_told, 1));
+	cr_assert(eq(sz, status.failed_told, 1));
 	cr_expect(eq(str, status.parked[0].path, "f"));
 }
 
@@ -277,20 +277,21 @@ static uint64_t pending_bytes(void)
 /* A batch full of contents, and some that leave beside it, which alone are done. */
 static void leave_two(const char *beside, bool is_answered)
 {
-	AUTO_FREE char *whole = malloc(PENDING_BATCH_MAX);
+	AUTO_FREE char *whole = malloc(WRITEBACK_BATCH_MAX);
 
 	cr_assert(whole != NULL);
-	memset(whole, 'o', PENDING_BATCH_MAX);
+	memset(whole, 'o', WRITEBACK_BATCH_MAX);
 	struct inode *i = open_known();
 
 	distant_hold_applies(&far, true);
-	for (size_t at = 0; at < PENDING_BATCH_MAX; at += VERB_DATA_MAX / 2)
+	for (size_t at = 0; at < WRITEBACK_BATCH_MAX; at += VERB_DATA_MAX / 2)
 		cr_assert(eq(int,
 			cache_write(far.cache, NULL, i, at, whole + at, VERB_DATA_MAX / 2, 0, NULL),
 			ERR_OK));
 	distant_await_applies(&far, 1);
 	cr_assert(eq(int,
-		cache_write(far.cache, NULL, i, PENDING_BATCH_MAX, beside, strlen(beside), 0, NULL),
+		cache_write(
+			far.cache, NULL, i, WRITEBACK_BATCH_MAX, beside, strlen(beside), 0, NULL),
 		ERR_OK));
 	distant_await_applies(&far, 2);
 	uint64_t bytes = pending_bytes();
@@ -314,7 +315,7 @@ static void expect_both(const char *beside)
 	cr_expect(eq(long, (long)pread(fd, got, 1, 0), 1));
 	cr_expect(eq(chr, got[0], 'o'));
 	cr_expect(eq(
-		long, (long)pread(fd, got, sizeof got, PENDING_BATCH_MAX), (long)strlen(beside)));
+		long, (long)pread(fd, got, sizeof got, WRITEBACK_BATCH_MAX), (long)strlen(beside)));
 	cr_expect(eq(int, memcmp(got, beside, strlen(beside)), 0));
 }
 
@@ -776,11 +777,11 @@ static void queue_barrier(struct inode *i)
 {
 	const struct change_about about = { .scope.inodes = { i }, .target = i };
 	const struct change sync = { .op = CHANGE_SYNC, .flags = CHANGE_BY_HANDLE, .path = "f" };
-	struct pending *p = far.cache->pending;
-	struct queued *q;
+	struct writeback *p = far.cache->writeback;
+	struct op *q;
 
 	pthread_mutex_lock(&p->lock);
-	cr_assert(eq(int, pending_add_locked(p, &sync, &about, &q, NULL), ERR_OK));
+	cr_assert(eq(int, writeback_add_locked(p, &sync, &about, &q, NULL), ERR_OK));
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -866,7 +867,7 @@ Test(recover, another_file_that_has_the_name_is_not_held_against_the_first)
 /* Names are decided here while a stream of changes is heard: nothing of it reaches the sandbox. */
 static struct cache_entry make_held(const char *name, bool opens)
 {
-	const struct making file = {
+	const struct create_args file = {
 		.op = CHANGE_CREATE, .mode = 0644, .exclusive = true, .opens = opens
 	};
 	struct cache_entry entry;
@@ -927,7 +928,7 @@ Test(recover, nor_is_anything_added_to_his)
 /* Whole files, as `cp -r` and a package manager make them. */
 static void make_many(struct inode *dir, const char *prefix, unsigned count)
 {
-	const struct making file = { .op = CHANGE_CREATE, .mode = 0644, .opens = true };
+	const struct create_args file = { .op = CHANGE_CREATE, .mode = 0644, .opens = true };
 
 	for (unsigned n = 0; n < count; n++) {
 		struct cache_entry made;
@@ -944,7 +945,7 @@ static void make_many(struct inode *dir, const char *prefix, unsigned count)
 
 static struct inode *make_directory(const char *name)
 {
-	const struct making making = { .op = CHANGE_MKDIR, .mode = 0755 };
+	const struct create_args making = { .op = CHANGE_MKDIR, .mode = 0755 };
 	struct cache_entry made;
 
 	cr_assert(eq(int,
@@ -976,7 +977,7 @@ static void expect_found(void (*make)(unsigned count), unsigned count)
 	distant_break_off(&far);
 	distant_hold_applies(&far, false);
 	distant_remount(&far, NULL);
-	const struct pending *p = far.cache->pending;
+	const struct writeback *p = far.cache->writeback;
 
 	cr_expect(eq(u64, distant_parked(&far), 0));
 	cr_expect(eq(u64, p->changes, 0));

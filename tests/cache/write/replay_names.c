@@ -41,7 +41,7 @@ static const char *other_path(const char *path)
 	return other;
 }
 
-static struct queued *random_change(void)
+static struct op *random_change(void)
 {
 	static const enum change_op ops[] = { CHANGE_CREATE, CHANGE_MKDIR, CHANGE_LINK,
 		CHANGE_UNLINK, CHANGE_RMDIR, CHANGE_RENAME, CHANGE_PLACE, CHANGE_SETATTR,
@@ -62,45 +62,45 @@ static struct queued *random_change(void)
 		c.target = (struct expect){ .dev = 1, .ino = random_below(FILES) };
 		c.target2 = (struct expect){ .dev = 1, .ino = random_below(FILES) };
 	}
-	struct queued *q = queued_new(&c);
+	struct op *q = op_new(&c);
 
 	cr_assert(ne(ptr, q, NULL));
 	q->is_recovered = true;
 	return q;
 }
 
-static bool leads_to(const struct queued *before, const struct queued *q)
+static bool leads_to(const struct op *before, const struct op *q)
 {
 	bool exchanges = before->change.flags & CHANGE_EXCHANGE;
 
-	return queued_leads_to_from(before, q, queued_makes(before)) ||
-		(exchanges && queued_leads_to_from(before, q, before->change.path));
+	return op_leads_to_from(before, q, op_makes(before)) ||
+		(exchanges && op_leads_to_from(before, q, before->change.path));
 }
 
-static size_t last_that_leads_to(struct queued *const *all, size_t count, const struct queued *q)
+static size_t last_that_leads_to(struct op *const *all, size_t count, const struct op *q)
 {
 	while (count && !leads_to(all[count - 1], q))
 		count--;
 	return count;
 }
 
-static bool is_about(const struct queued *q, const char *path)
+static bool is_about(const struct op *q, const char *path)
 {
-	char *before = queued_carry_back(q, strdup(path));
-	bool is = !before || strcmp(before, path) != 0 || queued_tells_file_at(q, path);
+	char *before = op_carry_back(q, strdup(path));
+	bool is = !before || strcmp(before, path) != 0 || op_tells_file_at(q, path);
 
 	free(before);
 	return is;
 }
 
-static size_t last_about(struct queued *const *all, size_t count, const char *path)
+static size_t last_about(struct op *const *all, size_t count, const char *path)
 {
 	while (count && !is_about(all[count - 1], path))
 		count--;
 	return count;
 }
 
-static void expect_about(const struct steps *steps, struct queued *const *all, size_t count)
+static void expect_about(const struct steps *steps, struct op *const *all, size_t count)
 {
 	for (size_t p = 0; p < PATHS; p++)
 		for (size_t n = 0; n <= count; n++)
@@ -108,10 +108,10 @@ static void expect_about(const struct steps *steps, struct queued *const *all, s
 				sz, steps_about(steps, paths[p], n), last_about(all, n, paths[p])));
 }
 
-static void free_all(struct queued *const *all)
+static void free_all(struct op *const *all)
 {
 	for (size_t n = 0; n < COUNT; n++)
-		queued_free(all[n]);
+		op_free(all[n]);
 }
 
 Test(named, the_step_that_a_change_needs_is_the_last_one_that_leads_to_it)
@@ -119,7 +119,7 @@ Test(named, the_step_that_a_change_needs_is_the_last_one_that_leads_to_it)
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		uint64_t looked_at = 0;
 		struct steps steps = { .looked_at = &looked_at };
-		struct queued *all[COUNT];
+		struct op *all[COUNT];
 
 		for (size_t n = 0; n < COUNT; n++) {
 			all[n] = random_change();
@@ -135,14 +135,13 @@ Test(named, the_step_that_a_change_needs_is_the_last_one_that_leads_to_it)
 }
 
 /* Without the names all steps are looked at. */
-static void expect_same_file(
-	const struct batch *b, const struct queued *q, const struct steps *steps)
+static void expect_same_file(const struct batch *b, const struct op *q, const struct steps *steps)
 {
 	cr_assert(eq(int, batch_tells_file_of(b, q, steps), batch_tells_file_of(b, q, NULL)));
 	cr_assert(eq(int, batch_moves_file_of(b, q, steps), batch_moves_file_of(b, q, NULL)));
 }
 
-static void add(struct batch *b, const struct queued *q, size_t needs, const struct steps *steps)
+static void add(struct batch *b, const struct op *q, size_t needs, const struct steps *steps)
 {
 	b->changes[b->count] = q->change;
 	b->changes[b->count++].needs = (uint32_t)needs;
@@ -155,7 +154,7 @@ Test(named, the_step_that_is_about_the_file_is_found_through_directories_that_mo
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		uint64_t looked_at = 0;
 		struct steps steps = { .looked_at = &looked_at };
-		struct queued *all[COUNT];
+		struct op *all[COUNT];
 		struct change found[COUNT], all_looked_at[COUNT];
 		struct batch by_name = { .queued = all, .changes = found, .renames = true };
 		struct batch by_look = { .queued = all, .changes = all_looked_at };
@@ -184,36 +183,36 @@ static bool has_name(const struct change *c, const char *path)
 }
 
 /* What copies from a file leaves it as it is. */
-static bool concerns(const struct queued *q, const struct followed *f)
+static bool concerns(const struct op *q, const struct followed *f)
 {
 	const struct change *c = &q->change;
 	bool is_named = f->path && c->op != CHANGE_SYNC &&
 		(c->op == CHANGE_COPY ? !strcmp(c->path2, f->path) : has_name(c, f->path));
 
-	return is_named || queued_is_of(q, f->file) || queued_is_over(q, f->file);
+	return is_named || op_is_of(q, f->file) || op_is_over(q, f->file);
 }
 
-static const struct queued *next_of_all(const struct queued *before, struct followed *f)
+static const struct op *next_of_all(const struct op *before, struct followed *f)
 {
-	const struct queued *q = TAILQ_NEXT(before, link);
+	const struct op *q = TAILQ_NEXT(before, link);
 
 	for (; q && !concerns(q, f); q = TAILQ_NEXT(q, link))
-		if (f->path && queued_moves_above(q, f->path))
-			f->path = queued_carry(q, f->path);
+		if (f->path && op_moves_above(q, f->path))
+			f->path = op_carry(q, f->path);
 	return q;
 }
 
-static void expect_found(struct pending *p)
+static void expect_found(struct writeback *p)
 {
-	const struct queued *q;
+	const struct op *q;
 
 	TAILQ_FOREACH(q, &p->queue, link)
 	for (size_t n = 0; n < PATHS; n++) {
 		const struct expect file = { .dev = 1, .ino = n % FILES };
 		struct followed f = { strdup(paths[n]), &file },
 				of_all = { strdup(paths[n]), &file };
-		const struct queued *found = pending_next_of_file_locked(p, q, &f);
-		const struct queued *wanted = next_of_all(q, &of_all);
+		const struct op *found = writeback_next_of_file_locked(p, q, &f);
+		const struct op *wanted = next_of_all(q, &of_all);
 
 		cr_assert(eq(ptr, (void *)found, (void *)wanted));
 		if (found && f.path && of_all.path)
@@ -223,19 +222,19 @@ static void expect_found(struct pending *p)
 	}
 }
 
-static void leave(struct pending *p, struct queued *q)
+static void leave(struct writeback *p, struct op *q)
 {
 	TAILQ_REMOVE(&p->queue, q, link);
-	pending_leave_named_locked(q);
-	queued_free(q);
+	writeback_leave_named_locked(q);
+	op_free(q);
 	p->changes--;
 }
 
 Test(named, the_next_change_of_a_file_is_found_through_directories_that_move)
 {
 	for (unsigned round = 0; round < ROUNDS; round++) {
-		struct pending p = { .changes = COUNT };
-		struct queued *q, *next;
+		struct writeback p = { .changes = COUNT };
+		struct op *q, *next;
 
 		TAILQ_INIT(&p.queue);
 		for (uint64_t n = 1; n <= COUNT; n++) {
@@ -243,7 +242,7 @@ Test(named, the_next_change_of_a_file_is_found_through_directories_that_move)
 			q->order = n;
 			TAILQ_INSERT_TAIL(&p.queue, q, link);
 		}
-		cr_assert(eq(int, pending_enter_named(&p, NULL), ERR_OK));
+		cr_assert(eq(int, writeback_enter_named(&p, NULL), ERR_OK));
 		expect_found(&p);
 		for (q = TAILQ_FIRST(&p.queue); q; q = next) {
 			next = TAILQ_NEXT(q, link);

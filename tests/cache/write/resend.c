@@ -149,7 +149,7 @@ static void sends_queue(void)
 
 	distant_pass_apply(&far, held);
 	distant_await_answers(&far, answers + 1);
-	distant_gather_for(&far, PENDING_WAIT_MS);
+	distant_gather_for(&far, WRITEBACK_WAIT_MS);
 	await_next();
 }
 
@@ -189,7 +189,7 @@ static void begin(const struct row *row)
 	}
 	f = distant_open_known(&far, "f");
 	other = distant_open_known(&far, "other");
-	far.cache->pending->pause_ms = 10;
+	far.cache->writeback->pause_ms = 10;
 	distant_hold_applies(&far, true);
 	for (int n = 0; row->steps[n]; n++)
 		row->steps[n]();

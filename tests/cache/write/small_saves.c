@@ -66,7 +66,7 @@ static enum err sync_all(void)
 
 static struct inode *make_in(struct inode *dir, const char *name)
 {
-	const struct making m = { .op = CHANGE_CREATE, .mode = 0644, .opens = true };
+	const struct create_args m = { .op = CHANGE_CREATE, .mode = 0644, .opens = true };
 	struct cache_entry entry;
 
 	cr_assert(eq(int, cache_make(far.cache, NULL, dir, name, &m, &entry, NULL), ERR_OK));
@@ -178,7 +178,7 @@ static void expect_saved_from(struct save *s, unsigned number)
 /* Until it waits. */
 static void await_waiting(const struct save *s)
 {
-	struct pending *p = far.cache->pending;
+	struct writeback *p = far.cache->writeback;
 	bool is_waiting = false;
 
 	while (!is_waiting && !s->is_over) {
@@ -192,13 +192,13 @@ static void await_waiting(const struct save *s)
 
 static unsigned count_urgent(void)
 {
-	struct pending *p = far.cache->pending;
-	const struct queued *q;
+	struct writeback *p = far.cache->writeback;
+	const struct op *q;
 	unsigned count = 0;
 
 	pthread_mutex_lock(&p->lock);
 	TAILQ_FOREACH(q, &p->queue, link)
-	count += q->is_urgent;
+	count += q->is_small_save;
 	pthread_mutex_unlock(&p->lock);
 	return count;
 }
@@ -256,13 +256,13 @@ Test(small_saves, one_save_after_another_does_not_wait_for_much)
 /* So many times of the root are pending. */
 static unsigned count_times(void)
 {
-	struct pending *p = far.cache->pending;
-	const struct queued *q;
+	struct writeback *p = far.cache->writeback;
+	const struct op *q;
 	unsigned count = 0;
 
 	pthread_mutex_lock(&p->lock);
 	TAILQ_FOREACH(q, &p->queue, link)
-	count += queued_keeps_time(q) && q->about.target == cache_root(far.cache);
+	count += op_keeps_time(q) && q->about.target == cache_root(far.cache);
 	pthread_mutex_unlock(&p->lock);
 	return count;
 }
@@ -349,7 +349,7 @@ Test(small_saves, a_small_save_finds_room_beside_all_that_may_be_on_its_way)
 /* Until the save, or some other call, waits for an answer, so many calls in all. */
 static void await_so_many_waiting(unsigned count)
 {
-	struct pending *p = far.cache->pending;
+	struct writeback *p = far.cache->writeback;
 	int64_t end_ms = monotonic_ms() + PATIENCE_MS;
 	unsigned waiting = 0;
 
@@ -443,16 +443,16 @@ Test(small_saves, what_nobody_waits_for_leaves_before_the_save_that_comes_next)
 /* Until what was written to the file has left. */
 static void await_sent(const struct inode *i)
 {
-	struct pending *p = far.cache->pending;
+	struct writeback *p = far.cache->writeback;
 	int64_t end_ms = monotonic_ms() + PATIENCE_MS;
-	const struct queued *q;
+	const struct op *q;
 	bool is_sent = false;
 
 	while (!is_sent && monotonic_ms() < end_ms) {
 		usleep(1000);
 		pthread_mutex_lock(&p->lock);
 		TAILQ_FOREACH(q, &p->queue, link)
-		is_sent |= q->state == OP_SENT && q->change.op == CHANGE_WRITE && queued_touches(q, i);
+		is_sent |= q->state == OP_SENT && q->change.op == CHANGE_WRITE && op_touches(q, i);
 		pthread_mutex_unlock(&p->lock);
 	}
 	cr_assert(is_sent);
@@ -461,11 +461,11 @@ static void await_sent(const struct inode *i)
 /* A save that grew while it waited fits into no batch of small saves. */
 Test(small_saves, a_save_that_others_extend_while_it_waits_leaves_with_what_is_large)
 {
-	AUTO_FREE char *text = calloc(1, PENDING_SMALL_MAX + 1);
+	AUTO_FREE char *text = calloc(1, WRITEBACK_SMALL_MAX + 1);
 	struct inode *known = distant_make(&far, "known");
 	struct save one, two;
 
-	memset(text, 'x', PENDING_SMALL_MAX);
+	memset(text, 'x', WRITEBACK_SMALL_MAX);
 	distant_write(&far, known, 0, "before");
 	cr_assert(eq(int, sync_all(), ERR_OK));
 	far.applies = 0;
@@ -484,7 +484,7 @@ Test(small_saves, a_save_that_others_extend_while_it_waits_leaves_with_what_is_l
 	expect_saved(&one);
 	expect_saved(&two);
 	cr_assert(eq(int, sync_all(), ERR_OK));
-	expect_size("known", strlen("after.") + PENDING_SMALL_MAX);
+	expect_size("known", strlen("after.") + WRITEBACK_SMALL_MAX);
 }
 
 /* A program that appends to a log and syncs that for ever; it ends with the test. */
@@ -567,39 +567,39 @@ Test(small_saves, programs_that_save_for_ever_do_not_keep_a_barrier_waiting)
 
 Test(small_saves, a_file_that_is_no_small_one_waits_for_its_turn)
 {
-	AUTO_FREE char *text = calloc(1, PENDING_SMALL_MAX + 1);
+	AUTO_FREE char *text = calloc(1, WRITEBACK_SMALL_MAX + 1);
 	struct inode *i;
 
-	memset(text, 'x', PENDING_SMALL_MAX);
+	memset(text, 'x', WRITEBACK_SMALL_MAX);
 	make_bulk("bulk");
 	i = make("large");
 	expect_to_wait(&(struct save){ .inode = i, .text = text });
 	let_all_through("bulk");
-	expect_size("large", PENDING_SMALL_MAX);
+	expect_size("large", WRITEBACK_SMALL_MAX);
 }
 
 /* The sandbox may take long for a copy, however little is sent. */
 Test(small_saves, a_file_that_much_is_copied_into_waits_for_its_turn)
 {
-	AUTO_FREE char *text = calloc(1, PENDING_SMALL_MAX + 1);
+	AUTO_FREE char *text = calloc(1, WRITEBACK_SMALL_MAX + 1);
 	struct inode *from = distant_make(&far, "from"), *to;
 	uint64_t copied;
 
-	memset(text, 'x', PENDING_SMALL_MAX);
+	memset(text, 'x', WRITEBACK_SMALL_MAX);
 	distant_write(&far, from, 0, text);
 	cr_assert(eq(int, sync_all(), ERR_OK));
 	far.applies = 0;
 	make_bulk("bulk");
 	to = make("to");
 	cr_assert(eq(int,
-		cache_copy(far.cache, NULL, from, 0, to, 0, PENDING_SMALL_MAX, &copied, NULL),
+		cache_copy(far.cache, NULL, from, 0, to, 0, WRITEBACK_SMALL_MAX, &copied, NULL),
 		ERR_OK));
-	cr_expect(eq(u64, copied, PENDING_SMALL_MAX));
+	cr_expect(eq(u64, copied, WRITEBACK_SMALL_MAX));
 	cr_expect(eq(uint, distant_applies(&far), 1), "the sandbox was not asked for it");
 	expect_to_wait(&(struct save){ .inode = to, .text = "y" });
 	distant_close(&far, from);
 	let_all_through("bulk");
-	expect_size("to", PENDING_SMALL_MAX);
+	expect_size("to", WRITEBACK_SMALL_MAX);
 }
 
 Test(small_saves, a_file_whose_name_is_still_that_of_a_large_one_waits_for_that)
@@ -624,12 +624,12 @@ Test(small_saves, where_little_is_pending_nothing_is_urgent)
 
 /* ---- What is bound to what ---- */
 
-static const struct queued *find(enum change_op op, const char *path, const struct queued *after)
+static const struct op *find(enum change_op op, const char *path, const struct op *after)
 {
-	const struct queued *q;
+	const struct op *q;
 
-	q = after ? TAILQ_NEXT(after, link) : TAILQ_FIRST(&far.cache->pending->queue);
-	while (q && (q->change.op != op || strcmp(queued_leaves(q), path) != 0))
+	q = after ? TAILQ_NEXT(after, link) : TAILQ_FIRST(&far.cache->writeback->queue);
+	while (q && (q->change.op != op || strcmp(op_leaves(q), path) != 0))
 		q = TAILQ_NEXT(q, link);
 	cr_assert(q != NULL, "%s", path);
 	return q;
@@ -637,7 +637,7 @@ static const struct queued *find(enum change_op op, const char *path, const stru
 
 static struct inode *make_dir(const char *name)
 {
-	const struct making m = { .op = CHANGE_MKDIR, .mode = 0755 };
+	const struct create_args m = { .op = CHANGE_MKDIR, .mode = 0755 };
 	struct inode *root = cache_root(far.cache);
 	struct cache_entry entry;
 
@@ -665,16 +665,16 @@ Test(small_saves, changes_of_other_names_in_a_directory_are_not_bound_to_each_ot
 	distant_close(&far, make_in(dir, "x"));
 	set_mode(root);
 	make_whole("c");
-	const struct queued *bulk = find(CHANGE_PLACE, "bulk", NULL);
-	const struct queued *a = find(CHANGE_PLACE, "a", NULL);
-	const struct queued *moves = find(CHANGE_RENAME, "b", NULL);
-	const struct queued *another = find(CHANGE_PLACE, "a", a);
-	const struct queued *makes_dir = find(CHANGE_MKDIR, "d", NULL);
-	const struct queued *below = find(CHANGE_PLACE, "d/x", NULL);
-	const struct queued *sets = find(CHANGE_SETATTR, "", NULL);
-	const struct queued *c = find(CHANGE_PLACE, "c", NULL);
+	const struct op *bulk = find(CHANGE_PLACE, "bulk", NULL);
+	const struct op *a = find(CHANGE_PLACE, "a", NULL);
+	const struct op *moves = find(CHANGE_RENAME, "b", NULL);
+	const struct op *another = find(CHANGE_PLACE, "a", a);
+	const struct op *makes_dir = find(CHANGE_MKDIR, "d", NULL);
+	const struct op *below = find(CHANGE_PLACE, "d/x", NULL);
+	const struct op *sets = find(CHANGE_SETATTR, "", NULL);
+	const struct op *c = find(CHANGE_PLACE, "c", NULL);
 	const struct {
-		const struct queued *before, *q;
+		const struct op *before, *q;
 		bool is_bound;
 		const char *why;
 	} rows[] = {
@@ -691,14 +691,14 @@ Test(small_saves, changes_of_other_names_in_a_directory_are_not_bound_to_each_ot
 	};
 
 	for (size_t n = 0; n < sizeof rows / sizeof *rows; n++)
-		cr_expect(eq(int, queued_is_bound_to(rows[n].q, rows[n].before), rows[n].is_bound),
+		cr_expect(eq(int, op_is_bound_to(rows[n].q, rows[n].before), rows[n].is_bound),
 			"%s", rows[n].why);
-	struct queued time = *sets;
+	struct op time = *sets;
 
 	time.is_unasked = true;
 	time.change.set = SET_MTIME;
-	cr_expect(queued_is_bound_to(&time, bulk), "the directory's time comes after its names");
-	cr_expect(not(queued_is_bound_to(c, &time)), "and another one after later ones");
+	cr_expect(op_is_bound_to(&time, bulk), "the directory's time comes after its names");
+	cr_expect(not(op_is_bound_to(c, &time)), "and another one after later ones");
 	cache_forget(far.cache, dir, 1);
 }
 
@@ -707,7 +707,7 @@ Test(small_saves, changes_of_other_names_in_a_directory_are_not_bound_to_each_ot
 /* The time of a directory of somebody else is not set behind a save, which would tell more. */
 static void count_as_of_others(bool is_of_others)
 {
-	struct pending *p = far.cache->pending;
+	struct writeback *p = far.cache->writeback;
 
 	pthread_mutex_lock(&p->lock);
 	far.cache->sandbox.identity.uid = is_of_others ? 12345 : getuid();

@@ -109,7 +109,7 @@ static enum err sync_all(void)
 /* As open(2) with O_CREAT and these flags does. */
 static struct inode *make_in(struct inode *dir, const char *name, int flags)
 {
-	const struct making m = { .op = CHANGE_CREATE,
+	const struct create_args m = { .op = CHANGE_CREATE,
 		.mode = 0644,
 		.exclusive = flags & O_EXCL,
 		.empties = flags & O_TRUNC,
@@ -198,7 +198,7 @@ Test(staged, a_closed_file_keeps_the_mtime_that_was_shown_when_the_sandbox_has_i
 
 	distant_hold_applies(&far, false);
 	cr_assert(eq(int, sync_all(), ERR_OK));
-	cache_doubt_all(far.cache);
+	cache_invalidate_all(far.cache);
 	struct timespec there = mtime_of(i);
 
 	cr_expect(eq(i64, there.tv_sec, shown.tv_sec));
@@ -208,7 +208,7 @@ Test(staged, a_closed_file_keeps_the_mtime_that_was_shown_when_the_sandbox_has_i
 
 static bool is_anything_held_back(void)
 {
-	struct pending *p = far.cache->pending;
+	struct writeback *p = far.cache->writeback;
 
 	pthread_mutex_lock(&p->lock);
 	bool is = !TAILQ_EMPTY(&p->held);
@@ -258,7 +258,7 @@ Test(staged, nor_is_one_in_a_directory_that_nobody_has_listed)
 
 Test(staged, one_that_is_there_already_in_such_a_directory_is_no_new_one)
 {
-	const struct making m = { .op = CHANGE_CREATE, .mode = 0644, .exclusive = true };
+	const struct create_args m = { .op = CHANGE_CREATE, .mode = 0644, .exclusive = true };
 	struct cache_entry entry;
 
 	/* It comes with what is in it: nobody hears of the one before the other. */
@@ -335,7 +335,7 @@ Test(staged, a_barrier_of_everything_shows_what_is_open)
 /* The next one that is made counts as left open after so long. */
 static void leave_open_after(int64_t ms)
 {
-	struct pending *p = far.cache->pending;
+	struct writeback *p = far.cache->writeback;
 
 	pthread_mutex_lock(&p->lock);
 	p->open_ms = ms;
@@ -385,10 +385,10 @@ Test(staged, an_emptied_file_that_stays_open_is_seen)
 /* As a sender does when it is time. */
 static int64_t look_at_open_files(void)
 {
-	struct pending *p = far.cache->pending;
+	struct writeback *p = far.cache->writeback;
 
 	pthread_mutex_lock(&p->lock);
-	int64_t next_ms = pending_release_open_locked(p, monotonic_ms() + 2 * PENDING_OPEN_MS);
+	int64_t next_ms = writeback_release_open_locked(p, monotonic_ms() + 2 * WRITEBACK_OPEN_MS);
 
 	pthread_mutex_unlock(&p->lock);
 	return next_ms;
@@ -408,7 +408,7 @@ Test(staged, a_file_that_stays_open_since_it_is_being_copied_is_not_seen)
 
 static void set_reachable(bool is_reachable)
 {
-	struct pending *p = far.cache->pending;
+	struct writeback *p = far.cache->writeback;
 
 	pthread_mutex_lock(&p->lock);
 	p->failure.kind = is_reachable ? ERR_OK : ERR_UNREACHABLE;
@@ -637,7 +637,7 @@ static void send_twice(void (*change)(void))
 	distant_gather_for(&far, AN_HOUR_MS);
 	change();
 	rename_to("f", "g");
-	distant_gather_for(&far, PENDING_WAIT_MS);
+	distant_gather_for(&far, WRITEBACK_WAIT_MS);
 	distant_await_applies(&far, before + 1);
 	distant_time_out_apply(&far, before + 1);
 	distant_await_applies(&far, before + 2);
@@ -849,7 +849,7 @@ static void note_parked(uint64_t number)
 	const struct journal_options options = { .dir = dir, .mount = "here" };
 
 	cr_assert(eq(int, journal_open(&journal, &options, &e), ERR_OK), "%s", e.text);
-	cr_assert(eq(int, journal_note_parked(journal, number, ERR_DENIED, "no", NULL), ERR_OK));
+	cr_assert(eq(int, journal_note_failed(journal, number, ERR_DENIED, "no", NULL), ERR_OK));
 	journal_close(journal);
 }
 
@@ -872,7 +872,7 @@ Test(staged_left, one_that_was_refused_and_half_noted_so_is_not_put_there_in_par
 
 	cr_expect(eq(u64, parked, 1), "as many as are told of");
 	cache_get_status(far.cache, &status);
-	cr_assert(eq(sz, status.parked_told, 1));
+	cr_assert(eq(sz, status.failed_told, 1));
 	cr_expect(eq(str, status.parked[0].path, "f"));
 	distant_remount(&far, NULL);
 	cr_expect(eq(u64, distant_parked(&far), parked));
@@ -990,16 +990,16 @@ static void save_twice_and_lose_the_second(bool closes_first)
 	struct inode *i = distant_open(&far, "f");
 	unsigned arrived = distant_applies(&far);
 
-	far.cache->pending->pause_ms = 10;
+	far.cache->writeback->pause_ms = 10;
 	distant_hold_applies(&far, true);
 	empty(i);
 	distant_write(&far, i, 0, "once");
-	pending_release(far.cache->pending, i);
+	writeback_release(far.cache->writeback, i);
 	distant_await_applies(&far, arrived + 1);
 	empty(i);
 	distant_write(&far, i, 0, "twice");
 	if (closes_first)
-		pending_release(far.cache->pending, i);
+		writeback_release(far.cache->writeback, i);
 	uint64_t answers = distant_answers(&far);
 
 	distant_pass_apply(&far, arrived + 1);
@@ -1074,7 +1074,7 @@ static void expect_seen_whole(int flags)
 
 	write_much(i, 'z');
 	cr_expect(eq(u64, size_of("f"), 0));
-	pending_release(far.cache->pending, i);
+	writeback_release(far.cache->writeback, i);
 	cr_assert(eq(int, sync_all(), ERR_OK));
 	expect_much("f", 'z');
 	cr_expect(ne(u64, ino_of("f"), made), "it was not copied over");
@@ -1173,12 +1173,12 @@ Test(staged_asked, what_is_done_to_it_behind_its_close_is_done_to_what_took_its_
 
 	distant_hold_applies(&far, true);
 	distant_write(&far, i, 0, "one");
-	pending_release(far.cache->pending, i);
+	writeback_release(far.cache->writeback, i);
 	distant_write(&far, i, 3, " two");
 	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &mode, true, NULL), ERR_OK));
 	empty(i);
 	distant_write(&far, i, 0, "three");
-	pending_release(far.cache->pending, i);
+	writeback_release(far.cache->writeback, i);
 	distant_write(&far, i, 5, " four");
 	distant_hold_applies(&far, false);
 	cr_assert(eq(int, cache_link(far.cache, NULL, i, root, "g", &entry, NULL), ERR_OK));
@@ -1197,10 +1197,10 @@ Test(staged_asked, one_whose_answer_was_lost_is_whole)
 {
 	struct inode *i = make("f", O_EXCL);
 
-	far.cache->pending->pause_ms = 10;
+	far.cache->writeback->pause_ms = 10;
 	distant_write(&far, i, 0, "one");
 	far.lose_next = 1;
-	pending_release(far.cache->pending, i);
+	writeback_release(far.cache->writeback, i);
 	distant_write(&far, i, 3, " two");
 	distant_close(&far, i);
 	cr_assert(eq(int, sync_all(), ERR_OK));
@@ -1217,13 +1217,13 @@ Test(staged_asked, one_that_is_looked_at_all_the_time_stays_the_same)
 		struct inode *i = make("f", O_EXCL);
 
 		distant_write(&far, i, 0, "text");
-		pending_release(far.cache->pending, i);
+		writeback_release(far.cache->writeback, i);
 		for (int look = 0; look < 20; look++) {
 			struct cache_entry entry;
 			int64_t absent_ms;
 
-			tree_doubt(far.cache->tree, i);
-			tree_doubt(far.cache->tree, root);
+			tree_invalidate(far.cache->tree, i);
+			tree_invalidate(far.cache->tree, root);
 			cr_assert(eq(int,
 				cache_lookup(far.cache, NULL, root, "f", &entry, &absent_ms, NULL),
 				ERR_OK));
@@ -1282,7 +1282,7 @@ Test(staged_asked_left, what_is_behind_it_is_done_to_what_took_its_place)
 
 	distant_hold_applies(&far, true);
 	distant_write(&far, i, 0, "one");
-	pending_release(far.cache->pending, i);
+	writeback_release(far.cache->writeback, i);
 	distant_write(&far, i, 3, " two");
 	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &mode, true, NULL), ERR_OK));
 	break_off();
@@ -1303,7 +1303,7 @@ Test(staged_asked_left, one_that_was_placed_and_not_answered_goes_on)
 	unsigned arrived = distant_applies(&far);
 
 	distant_hold_applies(&far, true);
-	pending_release(far.cache->pending, i);
+	writeback_release(far.cache->writeback, i);
 	distant_await_applies(&far, arrived + 1);
 	expect_text("f", "one");
 	distant_write(&far, i, 3, " two");
@@ -1333,7 +1333,7 @@ Test(staged, a_copy_leaves_with_the_file_that_it_makes)
 
 	far.applies = 0;
 	cr_expect(eq(u64, copy(from, to, 1000), 14));
-	cache_believed(far.cache, to, &attr);
+	cache_known_attr(far.cache, to, &attr);
 	cr_expect(eq(u64, attr.size, 14));
 	cr_expect(eq(u64, copy(from, to, 0), 0));
 	cr_expect(not(is_there("copy")));
@@ -1363,7 +1363,7 @@ Test(staged, a_copy_whose_answer_was_lost_is_whole)
 	put_first("source", "what is copied");
 	struct inode *from = distant_open(&far, "source"), *to = make("copy", O_EXCL);
 
-	far.cache->pending->pause_ms = 10;
+	far.cache->writeback->pause_ms = 10;
 	copy(from, to, 1000);
 	far.lose_next = 1;
 	distant_close(&far, to);

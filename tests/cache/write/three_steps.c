@@ -364,7 +364,7 @@ static void know_file(const char *path)
 static void set_gathering(int64_t ms)
 {
 	distant_gather_for(&now.far, ms);
-	now.far.cache->pending->pause_ms = 1;
+	now.far.cache->writeback->pause_ms = 1;
 }
 
 static void begin(const struct plan *plan)
@@ -399,7 +399,7 @@ static void try_in_vain(void)
 {
 	unsigned before = distant_applies(&now.far);
 
-	if (!now.far.cache->pending->changes)
+	if (!now.far.cache->writeback->changes)
 		return;
 	set_gathering(0);
 	distant_await_applies(&now.far, before + 1);
@@ -438,7 +438,7 @@ static void break_off(void)
 		now.far.is_cut = false;
 		distant_remount(&now.far, NULL);
 		now.mounted = (struct mounted){ .cache = now.far.cache };
-		now.far.cache->pending->pause_ms = 1;
+		now.far.cache->writeback->pause_ms = 1;
 	}
 	now.far.is_cut = false;
 }

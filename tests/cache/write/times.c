@@ -321,7 +321,7 @@ static void expect_stays(unsigned number, const struct shown shown[NAMES], const
 	look(number, now);
 	expect_same(shown, now, text, "when the sandbox has it");
 	expect_there(number, now, text);
-	cache_doubt_all(far.cache);
+	cache_invalidate_all(far.cache);
 	look(number, now);
 	expect_same(shown, now, text, "when it is asked for again");
 	close_all(number);

@@ -27,7 +27,7 @@ TestSuite(unanswered, .init = setup, .fini = teardown, .timeout = 300);
 
 static enum err make_dir(const char *name, struct error *e)
 {
-	static const struct making dir = { .op = CHANGE_MKDIR, .mode = 0755 };
+	static const struct create_args dir = { .op = CHANGE_MKDIR, .mode = 0755 };
 	struct cache_entry entry;
 	enum err kind = cache_make(far.cache, NULL, cache_root(far.cache), name, &dir, &entry, e);
 

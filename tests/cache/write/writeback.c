@@ -104,7 +104,7 @@ static void *run_barrier(void *context)
 /* False: the barrier is over. */
 static bool waits(struct barrier *b)
 {
-	struct pending *p = far.cache->pending;
+	struct writeback *p = far.cache->writeback;
 	bool is_waiting = false;
 
 	cr_assert(eq(int, pthread_create(&b->thread, NULL, run_barrier, b), 0));
@@ -649,7 +649,7 @@ Test(pending, a_removal_whose_answer_was_lost_was_done)
 
 Test(pending, a_directory_whose_answer_was_lost_was_made_once)
 {
-	const struct making m = { .op = CHANGE_MKDIR, .mode = 0755 };
+	const struct create_args m = { .op = CHANGE_MKDIR, .mode = 0755 };
 	struct cache_entry entry;
 
 	far.lose_next = 1;
@@ -816,7 +816,7 @@ static void *sync_in_thread(void *context)
 
 static void await_waiting(unsigned count)
 {
-	struct pending *p = far.cache->pending;
+	struct writeback *p = far.cache->writeback;
 	unsigned waiting;
 
 	do {
@@ -978,7 +978,7 @@ Test(pending, a_batch_on_its_way_that_does_not_move_is_not_waited_for_beyond_the
 
 static void pause_for(int64_t ms)
 {
-	struct pending *p = far.cache->pending;
+	struct writeback *p = far.cache->writeback;
 
 	pthread_mutex_lock(&p->lock);
 	p->pause_ms = ms;
@@ -1005,7 +1005,7 @@ static struct inode *write_before_a_long_pause(void)
 
 static void await_failure(void)
 {
-	struct pending *p = far.cache->pending;
+	struct writeback *p = far.cache->writeback;
 	uint64_t failures;
 
 	do {
@@ -1101,7 +1101,7 @@ Test(pending, everything_is_sent_by_a_sync)
 	distant_write(&far, one, 0, "1");
 	distant_write(&far, two, 0, "2");
 	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
-	journal_usage(far.cache->pending->journal, &owed, &bytes, &parked);
+	journal_usage(far.cache->writeback->journal, &owed, &bytes, &parked);
 	cr_expect(eq(u64, owed, 0));
 	distant_expect_text(&far, "one", "1");
 	distant_expect_text(&far, "two", "2");

@@ -83,7 +83,7 @@ Test(status_text, says_what_the_sandbox_does_not_have)
 		.journal_dir = "/var/journal",
 		.parked = { { .op = CHANGE_WRITE, .path = "/a", .error = "no space" },
 			{ .op = CHANGE_RENAME, .path = "/b\n", .error = "no such file" } },
-		.parked_told = 2,
+		.failed_told = 2,
 	};
 	struct json_object *whole = told(&status), *journal = field(whole, "journal");
 	struct json_object *parked = field(journal, "parked");
