@@ -486,7 +486,10 @@ static void run_kill(struct run *run);
 static void check_count(struct run *run)
 {
 	read_info(run);
-	if (run->had_too_many || run->session <= 1 || count_processes(run) <= run->pids_max)
+	read_report(run);
+	/* Until the command begins, the root of its session may be this machine's. */
+	if (run->had_too_many || !run->has_started || run->session <= 1 ||
+		count_processes(run) <= run->pids_max)
 		return;
 	run->had_too_many = true;
 	run_kill(run);

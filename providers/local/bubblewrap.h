@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "providers/cgroup.h"
+#include "providers/local/cgroup.h"
 #include "providers/provider.h"
 
 /* The HOME of commands, and where they find staging. */

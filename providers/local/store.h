@@ -20,7 +20,7 @@
 #pragma once
 
 #include "providers/base/error.h"
-#include "providers/local_limits.h"
+#include "providers/local/limits.h"
 #include "providers/provider.h"
 
 #include <stdbool.h>

@@ -23,20 +23,21 @@ works() { # NAME
 	ok "$1: the next command runs" grep -q '"stdout": "well' response
 }
 
-# Of 4096 processes at most, so that nothing else here is harmed where the bound does not hold.
+# bomb NAME DOUBLINGS: of a few times as many processes as there may be, so that nothing else here is harmed where the
+# bound does not hold.
 bomb() {
 	cat >bomb.py <<-'END'
-		import os, time
+		import os, sys, time
 		try:
-		    for _ in range(12):
+		    for _ in range(int(sys.argv[1])):
 		        os.fork()
-		    time.sleep(60)
+		    time.sleep(20)
 		    print("all are there", flush=True)
 		except OSError:
 		    print("no more", flush=True)
 	END
 	as_owner cp bomb.py "$MNT/bomb.py"
-	run 'python3 bomb.py >said 2>&1; grep -c "all are there" said >all; grep -c "no more" said'
+	run 'python3 bomb.py '"$2"' >said 2>&1; grep -c "all are there" said >all; grep -c "no more" said'
 	ok "$1: a fork bomb ends" grep -Eq '"stderr": "sandboxfs: more than [0-9]+ processes|"stdout": "[1-9]' response
 	works "$1: after a fork bomb"
 }
@@ -48,7 +49,12 @@ bounded() {
 	run 'python3 -c "x = bytearray(500 << 20); print(len(x))"; echo code $?'
 	ok "a program that takes more fails" grep -Eq '"stdout": "code (1|137)' response
 	works "after a program that takes all memory"
-	bomb "limited"
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		run 'echo well'
+		grep -q '"stdout": "well' response && echo
+	done >ended
+	is "what else this machine runs does not count" "$(wc -l <ended)" 20
+	bomb "limited" 8
 	run 'tail -n +3 /proc/net/dev | cut -d : -f 1 | xargs; exec 3<>"/dev/tcp/127.0.0.1/'"$PORT"'"'
 	ok "there is a loopback alone" grep -Eq '"stdout": " *lo(\\n|")' response
 	ok "nothing of this machine is reached" grep -q 'Connection refused' response
@@ -65,7 +71,7 @@ bounded() {
 
 unbounded() {
 	mount_sandbox "limless.$MOUNT_AS"
-	bomb "by default"
+	bomb "by default" 11
 	unmount
 }
 
@@ -77,6 +83,13 @@ time.sleep(3600)' >port &
 tap_helpers="$tap_helpers $!"
 wait_until "$PATIENCE" test -s port
 PORT=$(cat port)
+
+# More programs of this machine than a sandbox here may have.
+count=0
+while [ $((count += 1)) -le 110 ]; do
+	sleep 3600 >/dev/null 2>&1 &
+	tap_helpers="$tap_helpers $!"
+done
 
 for_each_user bounded
 for_each_user unbounded

@@ -1,5 +1,5 @@
 /* In a directory that has a group's files, as the kernel gives a group in a place of its own. */
-#include "providers/cgroup.h"
+#include "providers/local/cgroup.h"
 
 #include "tests/support/scratch.h"
 

@@ -631,8 +631,6 @@ Test(three_steps, a_file_with_two_names_is_held_against_what_was_there_by_either
 			.rewritten = 0, .has_two_names = true },
 		{ { SETS_TIMES, SAVES, APPENDS }, { A, A2, A }, OF_A_WITH_TWO_NAMES },
 		{ { SETS_MODE, EXCHANGES, APPENDS }, { A, A2, A }, OF_A_WITH_TWO_NAMES },
-		{ { SETS_TIMES, EXCHANGES, CUTS }, { A, A2, A }, .ending = KILLED, .rewritten = 0,
-			.has_two_names = true },
 	};
 
 	EXPECT_SOUND(plans);

@@ -1,4 +1,4 @@
-#include "providers/cgroup.h"
+#include "providers/local/cgroup.h"
 
 #include "providers/base/cleanup.h"
 

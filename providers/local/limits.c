@@ -1,4 +1,4 @@
-#include "providers/local_limits.h"
+#include "providers/local/limits.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"

@@ -1,5 +1,5 @@
 /*
- * local_limits.h - what bounds the programs of an embedded sandbox, kept in a file beside it.
+ * limits.h - what bounds the programs of an embedded sandbox, kept in a file beside it.
  *
  *      by a cgroup (cgroup.h)      memory, processors, processes: of all commands of one mount together
  *      else by rlimits             memory of each process alone, processes of each command; no processors
@@ -7,7 +7,7 @@
 #pragma once
 
 #include "providers/base/error.h"
-#include "providers/cgroup.h"
+#include "providers/local/cgroup.h"
 #include "providers/provider.h"
 
 /* Processes of a command where nothing else is asked for: a fork bomb ends there, no build does. */
