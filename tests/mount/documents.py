@@ -116,7 +116,7 @@ def files(programs):
                 yield f"{document}: {name}"
     here = {path.name for folder in ("cache", "fs", "providers") for path in TOP.glob(f"{folder}/**/*.[ch]")}
     for document in ("cache/DESIGN.md", "providers/README.md"):
-        for name in re.findall(r"`(\w+\*?\w*\.[ch])`", text_of(document)):
+        for name in re.findall(r"`(?:[a-z]+/)?(\w+\*?\w*\.[ch])`", text_of(document)):
             pattern = re.compile(name.replace(".", r"\.").replace("*", r"\w*") + "$")
             if not any(pattern.match(known) for known in here) and name not in NEW_NAMES:
                 yield f"{document}: {name}"
@@ -151,9 +151,9 @@ def locks(programs):
     of_locks, _, of_threads = rest.partition("\n## Threads\n")
     for path in sorted(TOP.glob("cache/**/*.[ch]")):
         source = path.read_text()
-        if re.search(r"^\tpthread_(mutex|rwlock)_t [a-z]", source, re.M) and f"`{path.name}`" not in of_locks:
+        if re.search(r"^\tpthread_(mutex|rwlock)_t [a-z]", source, re.M) and f"{path.name}`" not in of_locks:
             yield f"the lock of {path.name}"
-        if re.search(r"\bpthread_create\(", source) and f"`{path.name}`" not in of_threads:
+        if re.search(r"\bpthread_create\(", source) and f"{path.name}`" not in of_threads:
             yield f"the thread of {path.name}"
 
 
@@ -169,16 +169,16 @@ FIGURES = [
     ("tools/man/sandboxfs.7.in", "up to 50,000 as a walk goes on", "MOST_ENTRIES", "50000"),
     ("tools/man/sandboxfs.7.in", "the whole file (at most 256 MiB)", "FILE_MAX", "((uint64_t)256 * 1024 * 1024)"),
     ("tools/man/sandboxfs.7.in", "After 8 of them", "READS_MIN", "8"),
-    ("tools/man/sandboxfs.7.in", "made within 100 ms", "PENDING_WAIT_MS", "100"),
+    ("tools/man/sandboxfs.7.in", "made within 100 ms", "WRITEBACK_WAIT_MS", "100"),
     ("tools/man/sandboxfs.7.in", "in blocks of 128 KiB", "BLOCK_SIZE", "((size_t)128 * 1024)"),
     ("tools/man/sandboxfs.7.in", "Of more than 16 MiB of a stream", "EXEC_CAPTURE_MAX", "((size_t)16 * 1024 * 1024)"),
     ("tools/man/sandboxfs.7.in", "would have more than 64 MiB", "EXEC_RESPONSE_MAX", "((size_t)64 * 1024 * 1024)"),
-    ("tools/man/sandboxfs.7.in", "pauses that grow to 30 s", "PENDING_PAUSE_MOST_MS", "30000"),
-    ("tools/man/sandboxfs.7.in", "in five seconds", "PENDING_OPEN_MS", "5000"),
-    ("tools/man/sandboxfs.7.in", "32 MiB for the list of what is pending", "PENDING_COST_MAX", "((size_t)32 * 1024 * 1024)"),
+    ("tools/man/sandboxfs.7.in", "pauses that grow to 30 s", "WRITEBACK_PAUSE_MOST_MS", "30000"),
+    ("tools/man/sandboxfs.7.in", "in five seconds", "WRITEBACK_OPEN_MS", "5000"),
+    ("tools/man/sandboxfs.7.in", "32 MiB for the list of what is pending", "WRITEBACK_COST_MAX", "((size_t)32 * 1024 * 1024)"),
     ("tools/man/sandboxfs-providers.7.in", "Ends 300 s after", "DEFAULT_S", "300"),
     ("tools/man/sandboxfs.7.in", "for 4,000 entries at first", "LISTING_LARGE", "4000"),
-    ("tools/man/sandboxfs.7.in", "another one for each 7 MiB", "PENDING_BATCH_MAX", "((size_t)15 * 512 * 1024)"),
+    ("tools/man/sandboxfs.7.in", "another one for each 7 MiB", "WRITEBACK_BATCH_MAX", "((size_t)15 * 512 * 1024)"),
     ("tools/man/sandboxfs.7.in", "After 1800 s", "EXEC_TIMEOUT_MS_DEFAULT", "(1800 * 1000)"),
     ("tools/man/sandboxfs.7.in", "kernel (64 at a time)", "THREADS_DEFAULT", "64"),
     ("tools/man/sandboxfs-providers.7.in", "in the last 15 minutes", "LIFETIME_USED_MS", "(15 * 60 * 1000)"),
@@ -187,7 +187,7 @@ FIGURES = [
     ("tools/man/sandboxctl.1.in", "in at most 60 MB of memory", "INPUT_MAX", "((size_t)60 * 1024 * 1024)"),
     ("tools/man/sandboxctl.1.in", "of more than 120 KiB", "INPUT_PIPE_COMMAND_MAX", "((size_t)120 * 1024)"),
     ("cache/DESIGN.md", "220,000 entries are kept", "CACHE_IDLE_MAX", "220000"),
-    ("cache/DESIGN.md", "senders, at most four", "PENDING_SENDERS_MAX", "4"),
+    ("cache/DESIGN.md", "senders, at most four", "WRITEBACK_SENDERS_MAX", "4"),
 ]
 
 

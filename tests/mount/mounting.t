@@ -177,7 +177,7 @@ ok "and mounts nothing" not_mounted dir
 fails "it still finds what is wrong" mount -f -t fuse.sandboxfs nobody:x dir
 fails "and what only the sandbox knows" mount -f -t fuse.sandboxfs local:x:/home/user/none dir
 fails "and what the provider cannot do" mount -f -t fuse.sandboxfs local:x dir -o lifetime=60
-fails "also of a sandbox that would be made" mount -f -t fuse.sandboxfs local: dir -o cpus=2
+fails "also of a sandbox that would be made" mount -f -t fuse.sandboxfs local: dir -o gpu=H100
 sandboxes=$("$SANDBOXCTL" list local)
 ok "a sandbox that would be made can be checked" mount -f -t fuse.sandboxfs local: dir
 is "and is not made" "$("$SANDBOXCTL" list local)" "$sandboxes"
