@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
 TestSuite(http_retry, .timeout = 300);
 
 Test(http_retry, pauses_grow_and_are_spread)

@@ -153,7 +153,8 @@ Test(langsmith_settings, a_login_has_the_default_profiles_key)
 {
 	log_in("{\"profiles\": {" TWO_PROFILES "}}");
 	cr_assert(eq(int, open_account(), ERR_OK), "%s", e.text);
-	cr_expect(eq(str, account.rest.base_url, "https://api.smith.langchain.com/api/v2/sandboxes"));
+	cr_expect(
+		eq(str, account.rest.base_url, "https://api.smith.langchain.com/api/v2/sandboxes"));
 	cr_expect(eq(str, (char *)header("X-Api-Key"), KEY));
 	cr_expect(eq(str, (char *)header("X-Tenant-Id"), ""));
 	scratch_remove(&logged_in);
