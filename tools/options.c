@@ -160,7 +160,7 @@ const struct opt options[] = {
 		"requests served at once (64)"),
 	VALUE("log=", option_set_log, log, "SPEC",
 		"error, warn, info or debug, alone or as COMPONENT=LEVEL, ':' between several "
-		"(components: tools fs control cache provider helper)"),
+		"(components: tools fs control cache lease write provider helper http)"),
 	VALUE("close=", option_set_choice, close_waits, "async|wait",
 		"wait: a close returns when the sandbox has what was written to the file, or with "
 		"the error"),

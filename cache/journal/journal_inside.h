@@ -1,5 +1,5 @@
 /*
- * journal_inside.h - what the journal_*.c files share; nobody else includes it.
+ * journal_inside.h - what journal.c, load.c, read.c and segments.c share; nobody else includes it.
  *
  * Functions that end in _locked expect journal.lock to be held.
  */

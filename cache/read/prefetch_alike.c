@@ -32,7 +32,7 @@ static void choose(struct alike *a)
 
 		bool is_all = !f->offset && f->has_end;
 
-		if (!is_all || !hashes_may_help(call->bulk->cache, f->path, f->size))
+		if (!is_all || !hashes_may_help(call->prefetch->cache, f->path, f->size))
 			continue;
 		a->files[a->count++] = n;
 		a->saved += f->size > ANSWER_BYTES ? f->size - ANSWER_BYTES : 0;
@@ -60,7 +60,7 @@ static void take_one(void *context, size_t item, const struct attr *version)
 	call->filling =
 		version->size <= prefetch_call_room(call, n) ? malloc(version->size + 1) : NULL;
 	if (!call->filling ||
-		!block_store_read(call->bulk->cache->block_store, version, 0, call->filling,
+		!block_store_read(call->prefetch->cache->block_store, version, 0, call->filling,
 			(size_t)version->size, &call->filled))
 		return;
 	a->is_here[n] = true;
@@ -78,7 +78,7 @@ static void ask_hashes(struct alike *a, const struct call *limits)
 			.flags = a->files[n] ? 0 : CHANGE_BY_HANDLE };
 	/* What cannot be had so is fetched. */
 	if (items)
-		hashes_adopt(call->bulk->cache, limits, items, a->count, take_one, a, NULL);
+		hashes_adopt(call->prefetch->cache, limits, items, a->count, take_one, a, NULL);
 }
 
 enum err prefetch_take_alike(struct prefetch_call *call, const struct call *limits, struct error *e)

@@ -18,7 +18,7 @@ static struct prefetch_file *awaited_locked(struct prefetch_call *call, size_t n
 {
 	const struct tree_file *file = &call->files[n];
 	struct prefetch_file *f =
-		prefetch_find_locked(call->bulk, file->inode, file->offset, file->size);
+		prefetch_find_locked(call->prefetch, file->inode, file->offset, file->size);
 
 	return f && f->call == call ? f : NULL;
 }
@@ -26,7 +26,7 @@ static struct prefetch_file *awaited_locked(struct prefetch_call *call, size_t n
 /* `version` NULL: what came is worthless. */
 static void end_file(struct prefetch_call *call, size_t n, const struct attr *version)
 {
-	struct prefetch *b = call->bulk;
+	struct prefetch *b = call->prefetch;
 
 	pthread_mutex_lock(&b->lock);
 	struct prefetch_file *f = awaited_locked(call, n);
@@ -50,12 +50,12 @@ static bool is_whole(
 	uint64_t end = file->has_end ? version->size : file->offset + file->size;
 
 	return call->filled && file->offset + call->filled == end &&
-		tree_still(call->bulk->cache->tree, file->inode, call->asked.seen, version);
+		tree_still(call->prefetch->cache->tree, file->inode, call->asked.seen, version);
 }
 
 void prefetch_call_took(struct prefetch_call *call, size_t n, const struct attr *version)
 {
-	struct cache *c = call->bulk->cache;
+	struct cache *c = call->prefetch->cache;
 	const struct tree_file *file = &call->files[n];
 
 	fetch_learn(c, file->inode, &call->asked, version);
@@ -142,15 +142,15 @@ static enum err fetch_asked(struct prefetch_call *call, const struct call *limit
 
 	if (!items)
 		return error_set(e, ERR_NO_MEMORY, "reading small files");
-	return counted_fetch(
-		&call->bulk->cache->counted, limits, items, call->asked_count, take_piece, call, e);
+	return counted_fetch(&call->prefetch->cache->counted, limits, items, call->asked_count,
+		take_piece, call, e);
 }
 
 static enum err ask(struct prefetch_call *call, struct error *e)
 {
-	struct cache *c = call->bulk->cache;
+	struct cache *c = call->prefetch->cache;
 	const struct call limits = { .progress_ms = cache_progress_ms(c),
-		.cancel = &call->bulk->cancel,
+		.cancel = &call->prefetch->cancel,
 		.progress = &call->progress };
 
 	call->asked = asked_now(c);
@@ -163,7 +163,7 @@ static enum err ask(struct prefetch_call *call, struct error *e)
 /* What has not come never will. */
 static void end_call_locked(struct prefetch_call *call, const struct error *error)
 {
-	struct prefetch *b = call->bulk;
+	struct prefetch *b = call->prefetch;
 
 	for (size_t n = 0; n < call->count; n++) {
 		struct prefetch_file *f = awaited_locked(call, n);
@@ -183,11 +183,11 @@ static void *run(void *context)
 	struct error error = { 0 };
 
 	if (ask(call, &error))
-		cache_note_error(call->bulk->cache, call->files[0].path, &error);
+		cache_note_error(call->prefetch->cache, call->files[0].path, &error);
 	drop_filling(call);
-	pthread_mutex_lock(&call->bulk->lock);
+	pthread_mutex_lock(&call->prefetch->lock);
 	end_call_locked(call, &error);
-	pthread_mutex_unlock(&call->bulk->lock);
+	pthread_mutex_unlock(&call->prefetch->lock);
 	return NULL;
 }
 
@@ -199,10 +199,10 @@ static void await_all_locked(struct prefetch_call *call)
 	for (size_t n = 0; n < call->count; n++) {
 		const struct tree_file *file = &call->files[n];
 		struct prefetch_file *f =
-			prefetch_find_locked(call->bulk, file->inode, file->offset, file->size);
+			prefetch_find_locked(call->prefetch, file->inode, file->offset, file->size);
 
 		if (!f)
-			f = prefetch_await_locked(call->bulk, file, call);
+			f = prefetch_await_locked(call->prefetch, file, call);
 		if (f)
 			f->before = call->planned;
 		call->planned += file->size;
@@ -227,7 +227,7 @@ static struct prefetch_call *call_new_locked(
 
 	if (!call)
 		return NULL;
-	call->bulk = b;
+	call->prefetch = b;
 	call->number = b->calls_begun + 1;
 	call->progress = progress_now();
 	call->files = prefetch_plan_locked(b, first, limits, &call->count);
@@ -260,7 +260,7 @@ struct prefetch_call *prefetch_call_begin_locked(
 
 void prefetch_call_free(struct prefetch_call *call)
 {
-	struct tree *t = call->bulk->cache->tree;
+	struct tree *t = call->prefetch->cache->tree;
 
 	LIST_REMOVE(call, link);
 	if (call->has_thread)

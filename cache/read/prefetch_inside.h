@@ -1,7 +1,7 @@
 /*
- * prefetch_inside.h - what the files of bulk share; nobody else includes it.
+ * prefetch_inside.h - what the files of prefetch share; nobody else includes it.
  *
- * Functions that end in _locked expect bulk.lock to be held.
+ * Functions that end in _locked expect prefetch.lock to be held.
  */
 #pragma once
 
@@ -93,8 +93,8 @@ struct tree_file *prefetch_plan_locked(struct prefetch *b, struct inode *first,
 /* ---- prefetch_call.c: one fetch of many files ---- */
 
 struct prefetch_call {
-	LIST_ENTRY(prefetch_call) link; /* bulk.lock */
-	struct prefetch *bulk;
+	LIST_ENTRY(prefetch_call) link; /* prefetch.lock */
+	struct prefetch *prefetch;
 	unsigned number;
 	struct tree_file *files; /* the call's, with their pins */
 	size_t count;
@@ -104,7 +104,8 @@ struct prefetch_call {
 	uint64_t planned; /* bytes of all files */
 	struct asked asked;
 	struct progress progress;
-	uint64_t arrived; /* bytes of files that came, or never will; bulk.lock, as what follows */
+	uint64_t
+		arrived; /* bytes of files that came, or never will; prefetch.lock, as what follows */
 	unsigned readers; /* who wait for it */
 	bool is_over;
 	struct error error; /* of the whole call */

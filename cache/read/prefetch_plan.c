@@ -11,7 +11,7 @@
 #define ROUNDS_MAX 8
 
 struct plan {
-	struct prefetch *bulk;
+	struct prefetch *prefetch;
 	const struct tree_gathering *limits;
 	struct tree_file *files; /* as many as the limits allow */
 	size_t count;
@@ -34,7 +34,7 @@ static bool wants(void *context, const struct inode *i)
 {
 	const struct plan *p = context;
 
-	return !prefetch_find_locked(p->bulk, i, 0, 1) && !tfind(i, &p->judged, compare_inodes);
+	return !prefetch_find_locked(p->prefetch, i, 0, 1) && !tfind(i, &p->judged, compare_inodes);
 }
 
 static size_t gather(struct plan *p, struct inode *first, struct tree_file *out)
@@ -43,12 +43,12 @@ static size_t gather(struct plan *p, struct inode *first, struct tree_file *out)
 
 	asked.wants = wants;
 	asked.context = p;
-	return tree_gather_files(p->bulk->cache->tree, first, monotonic_ms(), &asked, out);
+	return tree_gather_files(p->prefetch->cache->tree, first, monotonic_ms(), &asked, out);
 }
 
 static bool is_stored(const struct plan *p, const struct tree_file *f)
 {
-	const struct cache *c = p->bulk->cache;
+	const struct cache *c = p->prefetch->cache;
 	uint64_t at = f->offset;
 	struct attr version;
 
@@ -76,7 +76,7 @@ static bool is_urgent(struct plan *p, const struct tree_file *f)
 static void take_or_release(struct plan *p, struct tree_file *f)
 {
 	if (!is_urgent(p, f)) {
-		tree_file_release(p->bulk->cache->tree, f);
+		tree_file_release(p->prefetch->cache->tree, f);
 		return;
 	}
 	p->bytes += f->size;
@@ -87,7 +87,7 @@ static void take_or_release(struct plan *p, struct tree_file *f)
 static void take_first(struct plan *p, struct tree_file *first)
 {
 	if (p->count)
-		tree_file_release(p->bulk->cache->tree, first);
+		tree_file_release(p->prefetch->cache->tree, first);
 	else
 		p->files[p->count++] = *first;
 }
@@ -107,7 +107,7 @@ static bool go_round(struct plan *p, struct inode *first, struct tree_file *foun
 struct tree_file *prefetch_plan_locked(
 	struct prefetch *b, struct inode *first, const struct tree_gathering *limits, size_t *count)
 {
-	struct plan p = { .bulk = b, .limits = limits };
+	struct plan p = { .prefetch = b, .limits = limits };
 	struct tree_file *found = calloc(limits->files_max, sizeof *found);
 
 	p.files = calloc(limits->files_max, sizeof *p.files);

@@ -1,7 +1,7 @@
 /*
  * read_ahead_file.h - one file being read ahead: what read_ahead.c and read_ahead_file.c share; nobody else includes it.
  *
- * Functions that end in _locked expect ahead.lock to be held.
+ * Functions that end in _locked expect read_ahead.lock to be held.
  */
 #pragma once
 

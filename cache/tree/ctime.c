@@ -109,7 +109,7 @@ void note_shown_locked(const struct tree *t, const struct inode *i, const struct
 		shown_note(t->shown, real, &shown);
 }
 
-void block_read_shown_locked(struct tree *t, struct inode *i)
+void find_shown_locked(struct tree *t, struct inode *i)
 {
 	struct shown_inode shown;
 

@@ -153,7 +153,7 @@ static struct inode *inode_learned_locked(struct tree *t, const struct attr *att
 	struct inode *i = inode_new_locked(t, attr);
 
 	if (i)
-		block_read_shown_locked(t, i);
+		find_shown_locked(t, i);
 	if (i && is_older)
 		inode_unhash_locked(t, i);
 	else if (i && known)
@@ -271,7 +271,7 @@ struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *nam
 			*changed = take_news_locked(t, i, seen, news);
 		else
 			pass_news_locked(i, news);
-		block_read_link_locked(t, i);
+		find_link_locked(t, i);
 		resolve_learned_locked(t, dir, name, seen);
 	}
 	pthread_mutex_unlock(&t->lock);
@@ -344,7 +344,7 @@ enum err tree_learn_attr(struct tree *t, struct inode *i, uint64_t seen,
 		*changed = take_news_locked(t, i, seen, news);
 	else
 		pass_news_locked(i, news);
-	block_read_link_locked(t, i);
+	find_link_locked(t, i);
 	pthread_mutex_unlock(&t->lock);
 	return kind;
 }

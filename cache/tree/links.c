@@ -52,7 +52,7 @@ bool tree_link_name_is_ours(
 
 /* ---- For later mounts ---- */
 
-void block_read_link_locked(struct tree *t, struct inode *link)
+void find_link_locked(struct tree *t, struct inode *link)
 {
 	const char *text = inode_extra_locked(link)->link;
 

@@ -52,7 +52,7 @@ void tree_remembers(struct tree *t, struct shown *shown)
 	pthread_mutex_lock(&t->lock);
 	t->shown = shown;
 	t->provisionals = from & NUMBERS_MASK;
-	block_read_shown_locked(t, t->root);
+	find_shown_locked(t, t->root);
 	pthread_mutex_unlock(&t->lock);
 }
 

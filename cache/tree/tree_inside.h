@@ -275,7 +275,7 @@ void awaited_ctime_told_locked(const struct tree *t, struct inode *i, const stru
 /* What is shown of `i` otherwise than the sandbox has it, which is `real`, is noted for later mounts. */
 void note_shown_locked(const struct tree *t, const struct inode *i, const struct attr *real);
 /* What was noted of a file that this mount has just learned of. */
-void block_read_shown_locked(struct tree *t, struct inode *i);
+void find_shown_locked(struct tree *t, struct inode *i);
 /* Whether it is what was foreseen, but for what only the sandbox can say. */
 bool is_as_applied(const struct attr *foreseen, const struct attr *now);
 
@@ -349,6 +349,6 @@ void places_moved_locked(struct tree *t, const struct inode *i, unsigned depth_b
 /* Whether every name of the link was given to it through this mount. */
 bool are_names_ours_locked(const struct inode *link);
 /* A name of a link, and its text, were learned: both may have been given through an earlier mount. */
-void block_read_link_locked(struct tree *t, struct inode *link);
+void find_link_locked(struct tree *t, struct inode *link);
 /* Of a link whose text was written here: its places are noted for later mounts. */
 void note_link_locked(struct tree *t, struct inode *link);

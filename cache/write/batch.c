@@ -701,7 +701,7 @@ void batch_settle_locked(struct writeback *p, struct batch *b)
 /* ---- What it needs to leave ---- */
 
 /* Of what the sandbox knows by now. */
-static void background_fetch_expected(struct writeback *p, const struct op *q, struct change *c)
+static void put_expected(struct writeback *p, const struct op *q, struct change *c)
 {
 	bool is_known = q->about.target && q->about.target != q->made && !q->is_beside;
 
@@ -722,7 +722,7 @@ static enum err read_contents(struct writeback *p, struct batch *b, struct error
 	for (size_t n = 0; n < b->count; n++) {
 		const struct op *q = b->queued[n];
 
-		background_fetch_expected(p, q, &b->changes[n]);
+		put_expected(p, q, &b->changes[n]);
 		if (!op_has_contents(q))
 			continue;
 		enum err kind = op_read_contents(q, p->journal, b->contents + at, e);

@@ -202,7 +202,7 @@ void refuse_locked(struct writeback *p, struct batch *b, size_t n)
 	struct error why = why_of(b, n);
 	enum err refusal = b->results[n].err;
 
-	log_debug(LOG_WRITE, "%s /%s is refused: %s", change_word(q->change.op), q->change.path,
+	log_debug(LOG_WRITE, "%s %s is refused: %s", change_word(q->change.op), op_path(&q->change),
 		why.text);
 	q->is_again = !b->why.kind && writeback_keep_both_locked(p, q, refusal, &why);
 	if (q->is_again) {

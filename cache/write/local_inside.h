@@ -1,7 +1,7 @@
 /*
  * local_inside.h - what the files of local.h share; nobody else includes it.
  *
- * All of them expect pending.lock to be held, but local_has_names().
+ * All of them expect writeback.lock to be held, but local_has_names().
  */
 #pragma once
 

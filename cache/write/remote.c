@@ -4,6 +4,7 @@
 #include "cache/session/session.h"
 #include "cache/tree/tree.h"
 #include "cache/write/local.h"
+#include "cache/write/state.h"
 #include "cache/write/word.h"
 #include "cache/write/writeback.h"
 
@@ -138,8 +139,8 @@ enum err remote_change(struct cache *c, const struct call *call, struct change *
 	else if (result->err)
 		kind = error_set(e, result->err, "%s: %s", change->path,
 			result->why[0] ? result->why : error_words(result->err));
-	log_debug(LOG_WRITE, "%s /%s, asked for at once: %s", change_word(change->op), change->path,
-		kind ? error_name(kind) : "done");
+	log_debug(LOG_WRITE, "%s %s, asked for at once: %s", change_word(change->op),
+		op_path(change), kind ? error_name(kind) : "done");
 	if (!kind) {
 		remote_check_copied(c, about->target, change, result);
 		adopt(c, about, result);

@@ -38,11 +38,18 @@ static unsigned long long number_of(const struct op *q)
 	return q->about.target ? (unsigned long long)q->about.target->attr.ino : 0;
 }
 
+const char *op_path(const struct change *change)
+{
+	const char *path = change_shown_path(change);
+
+	return *path ? path : "/";
+}
+
 void op_becomes(struct op *q, enum op_state state, const char *why)
 {
 	assert(transitions[q->state] & TO(state));
-	log_debug(LOG_WRITE, "%s /%s, inode %llu, entry %llu: %s to %s: %s",
-		change_word(q->change.op), q->change.path, number_of(q),
+	log_debug(LOG_WRITE, "%s %s, inode %llu, entry %llu: %s to %s: %s",
+		change_word(q->change.op), op_path(&q->change), number_of(q),
 		(unsigned long long)q->number, words[q->state], words[state], why);
 	q->state = state;
 }

@@ -14,7 +14,8 @@
  *
  * A transition is made by one function alone, which asserts that the table in state.c has it and
  * traces it (`-o log=write=debug`). DONE, REFUSED, CONFLICT, ELIDED and
- * KEPT, which follows on any state, are ends: the change is freed.
+ * KEPT, which follows on QUEUED, UNKNOWN and SENT, are ends: the change is freed. A change that waits
+ * ends in REFUSED or CONFLICT, too, with what it needs.
  *
  * A change in the state SENT is in exactly one batch under way. One in the state UNKNOWN was in a
  * batch without an answer: the sandbox may have it. What is not a state of the change itself (who
@@ -38,7 +39,11 @@ enum op_state {
 	OP_STATES,   /* how many there are */
 };
 
+struct change; /* providers/verbs.h */
 struct op;
+
+/* The path by which people know what a change is about, for traces. */
+const char *op_path(const struct change *change);
 
 /* `why`: what brought it about, for the trace. The lock of what is pending is held. */
 void op_becomes(struct op *q, enum op_state state, const char *why);

@@ -1,7 +1,7 @@
 /*
- * writeback_inside.h - what pending*.c and local.c share; nobody else includes it.
+ * writeback_inside.h - what the files of cache/write share.
  *
- * Functions that end in _locked expect pending.lock to be held.
+ * Functions that end in _locked expect writeback.lock to be held.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #include <pthread.h>
 
 /*
- * Limits, in bytes: a mouthful is FUSE's largest request; a batch keeps a link of 100 Mbit/s and any round trip below
+ * Limits, in bytes: WRITEBACK_WRITE_MAX is FUSE's largest request; a batch keeps a link of 100 Mbit/s and any round trip below
  * 0.6 s busy, and its request fits into 8 MiB.
  */
 #define WRITEBACK_WRITE_MAX VERB_DATA_MAX
@@ -438,7 +438,7 @@ struct steps {
 	size_t room, count;
 	struct steps_note *notes; /* all of those of a name, not only the last one */
 	size_t notes_room, notes_count;
-	uint64_t *looked_at; /* pending.looked_at */
+	uint64_t *looked_at; /* writeback.looked_at */
 };
 
 /* Room for one step more; false: no memory. */

@@ -61,6 +61,19 @@ static bool take_word(const char *word, size_t len)
 	return true;
 }
 
+static enum err refuse_word(const char *word, size_t len, struct error *e)
+{
+	char names[120] = "";
+
+	for (size_t i = 0; i < LOG_COMPONENTS; i++) {
+		strcat(names, i ? ", " : "");
+		strcat(names, component_names[i]);
+	}
+	return error_set(e, ERR_INVALID,
+		"log '%.*s': use error, warn, info or debug, alone or as COMPONENT=LEVEL (%s)",
+		(int)len, word, names);
+}
+
 enum err log_setup(const char *program, const char *spec, bool to_syslog, struct error *e)
 {
 	log_state.program = program;
@@ -71,11 +84,7 @@ enum err log_setup(const char *program, const char *spec, bool to_syslog, struct
 		size_t len = strcspn(word, ",");
 
 		if (!take_word(word, len))
-			return error_set(e, ERR_INVALID,
-				"log '%.*s': use error, warn, info or debug, alone or as "
-				"COMPONENT=LEVEL "
-				"(tools, fs, control, cache, provider, helper, http)",
-				(int)len, word);
+			return refuse_word(word, len, e);
 		word += len;
 		word += *word == ',';
 	}

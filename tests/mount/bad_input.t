@@ -72,7 +72,7 @@ refused "a value that is none" 1 \
 refused "a word that is no choice" 1 "option 'symlinks=follow': use one of rewrite|refuse|raw" \
 	-o symlinks=follow local:x empty
 refused "an unknown log component" 1 \
-	"log 'nothing=debug': use error, warn, info or debug, alone or as COMPONENT=LEVEL (tools, fs, control, cache, provider, helper, http)" \
+	"log 'nothing=debug': use error, warn, info or debug, alone or as COMPONENT=LEVEL (tools, fs, control, cache, lease, write, provider, helper, http)" \
 	-o log=nothing=debug local:x empty
 
 refused "a template for a sandbox that is there" 1 \
