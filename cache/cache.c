@@ -274,8 +274,8 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 		prefetch_free(c->prefetch);
 		background_fetch_free(c->background_fetch);
 		block_read_free(c->block_read);
-		block_store_free(c->block_store);
 		writeback_free(c->writeback);
+		block_store_free(c->block_store);
 		walk_free(c->walk);
 		lease_free(c->lease);
 		validity_free(c->validity);

@@ -25,6 +25,9 @@ enum err plain_http_allow(struct http *h, const char *url, bool is_asked, struct
 		return ERR_OK;
 	if (!is_asked && !http_is_private(url) && !variable("SANDBOXFS_INSECURE_HTTP"))
 		return ERR_OK;
-	warn(url);
-	return http_allow_plain(h, url, e);
+	enum err kind = http_allow_plain(h, url, e);
+
+	if (!kind)
+		warn(url);
+	return kind;
 }

@@ -147,7 +147,7 @@ enum err provider_check_create(
 		return error_set(e, ERR_INVALID, "%s: '%s' and '%s': one of them", ops->name,
 			provider_option_name(cfg, OPTION_TEMPLATE),
 			provider_option_name(cfg, OPTION_IMAGE));
-	return ERR_OK;
+	return check_client_options(ops, cfg, e);
 }
 
 /* What it was made with is asked for again when it is connected to. */

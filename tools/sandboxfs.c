@@ -622,6 +622,10 @@ static enum err prepare(struct config *config, struct source *source, struct set
 			"options 'reuse' and 'keep_failed': the next one would take a sandbox "
 			"whose "
 			"script failed; leave one of the two out");
+	if (!kind && config->lazy && config->setup.keep_failed)
+		kind = error_set(e, ERR_INVALID,
+			"options 'lazy' and 'keep_failed': each use would keep one more sandbox "
+			"whose script failed; leave one of the two out");
 	if (!kind && config->lazy && source->id)
 		kind = error_set(e, ERR_INVALID,
 			"option 'lazy': %s:%s has an ID; leave one of the two out",

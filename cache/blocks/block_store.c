@@ -387,19 +387,24 @@ static void move_growing(struct block_store *s, const struct block_store_change 
 		note_grown(s, growing_put(s->growing, f));
 }
 
+/* Of a file with so many blocks in a row that are not here, 8 GiB, the rest is not looked for. */
+#define MISSED_MAX 65536
+
 void block_store_keep_as(struct block_store *s, const struct block_store_change *c)
 {
 	if (!s)
 		return;
 	const struct attr met = version_met(c);
+	uint64_t count = is_settled(&c->left) ? block_count(c->left.size) : 0;
 
 	move_growing(s, c);
-	for (uint64_t n = 0; is_settled(&c->left) && n < block_count(c->left.size); n++) {
+	for (uint64_t n = 0, missed = 0; n < count && missed < MISSED_MAX; n++) {
 		struct block_place was = block_place(&s->sandbox, &met, n);
 		struct async_writer_block b = { .place = block_place(&s->sandbox, &c->left, n),
 			.len = block_len(c->left.size, n) };
 
-		if (find_name(s, &was, &b.name))
+		missed = find_name(s, &was, &b.name) ? 0 : missed + 1;
+		if (!missed)
 			note_kept(s, &b);
 	}
 }

@@ -204,9 +204,11 @@ void shown_note_link(struct shown *s, const struct attr *link, const char *path,
 
 bool shown_knows_link(struct shown *s, const struct attr *link, const char *path, const char *text)
 {
+	static const struct value nothing;
 	unsigned char key[RECORDS_KEY_SIZE];
 	struct value value;
 
+	/* The key of an inode's record can be forged by whoever chooses the inode; its value never is empty. */
 	return s && s->has_any && key_of_link(s, link, path, text, key) &&
-		records_find(s->records, key, &value);
+		records_find(s->records, key, &value) && !memcmp(&value, &nothing, sizeof value);
 }

@@ -39,7 +39,7 @@ static bool is_late(const struct call *call, struct error *e)
 static enum err note_asked(const struct counted_provider *m, enum stats_verb verb, enum err outcome,
 	int64_t began_us, uint64_t bytes)
 {
-	if (outcome == ERR_UNREACHABLE || outcome == ERR_TIMEOUT)
+	if (m->link_failed && (outcome == ERR_UNREACHABLE || outcome == ERR_TIMEOUT))
 		m->link_failed(m->lease);
 	return note(m, verb, outcome, began_us, bytes);
 }

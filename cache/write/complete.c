@@ -286,10 +286,23 @@ static void keep_contents(
 		keep_changed(s, c, r);
 }
 
+/* What an answer tells of the file is then not what this change alone made of it. */
+static bool left_beside_others(struct writeback *p, const struct op *q)
+{
+	const struct inode *i = q->about.target;
+
+	pthread_mutex_lock(&p->lock);
+	bool is_beside = i && i->backlog && i->backlog->goes_beside;
+
+	pthread_mutex_unlock(&p->lock);
+	return is_beside;
+}
+
 void batch_keep_contents(struct writeback *p, const struct batch *b)
 {
 	for (size_t n = 0; n < b->count; n++)
-		keep_contents(p, &b->changes[n], &b->results[n]);
+		if (!is_write(&b->changes[n]) || !left_beside_others(p, b->queued[n]))
+			keep_contents(p, &b->changes[n], &b->results[n]);
 }
 
 /* ---- Attributes ---- */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Whoever looks for more names than that finds none. */
-#define SESSIONS_MAX 4096
+#define SESSIONS_MAX 65536
 
 struct sessions {
 	pthread_mutex_t lock;

@@ -38,6 +38,9 @@ static void session_free(struct session *s)
 	free(s);
 }
 
+/* How often somebody looks whether another has started one, in ms. */
+#define STARTING_LOOK_MS 20
+
 /* ---- Starting one ---- */
 
 /* *is_stillborn: it was started, and hung up. */
@@ -45,17 +48,21 @@ static enum err start(struct kept_transport *t, const struct call *call, struct 
 	bool *is_stillborn, struct error *e)
 {
 	struct session *s = calloc(1, sizeof *s);
+	/* What it is started for may be silent for hours; a start is not. */
+	struct call brief = call ? *call : (struct call){ 0 };
 	struct hello hello;
 	int fd;
 	enum err kind;
 
 	if (!s)
 		return error_set(e, ERR_NO_MEMORY, "the helper's client");
-	kind = t->keeper.start(t->keeper.context, call, &fd, e);
+	if (brief.progress_ms < 0)
+		brief.progress_ms = CALL_PROGRESS_MS;
+	kind = t->keeper.start(t->keeper.context, &brief, &fd, e);
 	if (kind == ERR_OK)
 		kind = helper_stream_new(&s->stream, fd, fd, e);
 	if (kind == ERR_OK) {
-		kind = helper_say_hello(s->stream, call, &hello, e);
+		kind = helper_say_hello(s->stream, &brief, &hello, e);
 		*is_stillborn = kind == ERR_UNREACHABLE;
 	}
 	if (kind != ERR_OK)
@@ -140,6 +147,16 @@ static enum err get_started(struct kept_transport *t, const struct call *call, u
 	return why.kind == ERR_OK ? ERR_OK : error_set(e, why.kind, "%s", why.text);
 }
 
+/* Another request may be starting one for as long as it has time. */
+static enum err lock_starting(struct kept_transport *t, const struct call *call, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	while (kind == ERR_OK && pthread_mutex_trylock(&t->starting))
+		kind = call_sleep(call, STARTING_LOOK_MS, e);
+	return kind;
+}
+
 static enum err get(
 	struct kept_transport *t, const struct call *call, struct session **out, struct error *e)
 {
@@ -149,7 +166,9 @@ static enum err get(
 	*out = use_current(t);
 	if (*out)
 		return ERR_OK;
-	pthread_mutex_lock(&t->starting);
+	kind = lock_starting(t, call, e);
+	if (kind != ERR_OK)
+		return kind;
 	kind = get_started(t, call, seen, out, e);
 	pthread_mutex_unlock(&t->starting);
 	return kind;

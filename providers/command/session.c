@@ -139,6 +139,8 @@ static enum err wait_for(struct session *s, const struct call *call, short event
 	p[1] = (struct pollfd){ .fd = s->is_kept ? -1 : s->err, .events = POLLIN };
 	p[2] = (struct pollfd){ .fd = call && call->cancel ? call->cancel->fd : -1,
 		.events = POLLIN };
+	if (left_ms < 0)
+		left_ms = 0;
 	found = poll(p, 3, left_ms > 24 * 3600 * 1000 ? -1 : (int)left_ms);
 	if (found < 0 && errno != EINTR)
 		return error_errno(e, errno, "waiting for a program");

@@ -457,6 +457,8 @@ static enum err open_gate(struct run *run, const struct jail *jail, struct error
 		/* Without a process 1 there is a complaint. */
 		if (run->session > 1)
 			kind = cgroup_admit(jail->cgroup, run->session, e);
+		else if (!has_ended(run))
+			kind = error_set(e, ERR_TIMEOUT, "the command could not be bounded");
 	}
 	if (run->pids_max)
 		go_before(run);

@@ -49,9 +49,10 @@ struct profile {
 	const char *wanted; /* MODAL_PROFILE; NULL: the first that is active */
 	char *name;         /* owned; NULL: none */
 	struct modal_settings *settings;
-	struct login file; /* owned; where it is, and the URL in it */
-	bool gives_secret; /* and no variable another */
-	bool has_failed;   /* no memory */
+	struct login file;   /* owned; where it is, and the URL in it */
+	bool gives_secret;   /* and no variable another */
+	bool has_failed;     /* no memory */
+	struct error unread; /* why the file is not read; kind 0: it is, or is not there */
 };
 
 static void profile_release(struct profile *p)
@@ -123,8 +124,13 @@ static enum err parse_named(struct profile *p, char *text, struct error *e)
 	size_t len;
 	enum err kind = login_text(p->file.path, text, &len, &why);
 
+	/* Who says all in the environment needs no file. */
+	if (kind == ERR_INVALID)
+		p->unread = why;
 	if (kind)
-		return kind == ERR_NOT_FOUND ? ERR_OK : error_set(e, kind, "modal: %s", why.text);
+		return kind == ERR_NOT_FOUND || kind == ERR_INVALID
+			? ERR_OK
+			: error_set(e, kind, "modal: %s", why.text);
 	kind = parse_file(p, text, len, &why);
 	return kind ? error_set(e, kind, "modal: %s: %s", p->file.path, why.text) : ERR_OK;
 }
@@ -299,6 +305,8 @@ enum err modal_settings_read(struct modal_settings *out, const char *key_file, s
 		kind = profile.has_failed ? error_set(e, ERR_NO_MEMORY, "modal")
 					  : settle(out, key_file, e);
 	}
+	if (kind && profile.unread.kind)
+		kind = error_set(e, profile.unread.kind, "modal: %s", profile.unread.text);
 	if (!kind && !key_file)
 		kind = check_server(&profile, out, e);
 	if (kind)

@@ -366,7 +366,7 @@ static const char *mortal(const char *state, int seconds)
 
 Test(lifecycle, what_is_destroyed_in_time_is_given_more_where_it_has_less)
 {
-	struct canned_row rows[] = {
+	const struct canned_row made[] = {
 		{ LOOK, 200, mortal("started", 1000), NULL },
 		NO_PROXY,
 		{ TOUCH, 201, NULL, NULL },
@@ -375,7 +375,10 @@ Test(lifecycle, what_is_destroyed_in_time_is_given_more_where_it_has_less)
 		{ TOUCH, 201, NULL, NULL },
 		{ "POST /sandbox/i1/ttl/30 ", 200, SANDBOX("started", ""), NULL },
 	};
+	static struct canned_row rows[sizeof made / sizeof *made];
 
+	/* They are looked at when the service stops. */
+	memcpy(rows, made, sizeof made);
 	FIND(&f, rows, &plain);
 	for (int64_t seconds = 300; seconds <= 1800; seconds += 750)
 		cr_expect(eq(int, daytona_provider.extend(&f.d->at.base, NULL, seconds, &f.e),
@@ -385,11 +388,14 @@ Test(lifecycle, what_is_destroyed_in_time_is_given_more_where_it_has_less)
 
 Test(lifecycle, what_is_destroyed_in_time_says_so_also_at_rest)
 {
-	struct canned_row rows[] = { { LOOK, 200, mortal("started", 1000), NULL }, NO_PROXY,
+	const struct canned_row made[] = { { LOOK, 200, mortal("started", 1000), NULL }, NO_PROXY,
 		{ LOOK, 200, mortal("stopped", 1000), NULL } };
+	static struct canned_row rows[sizeof made / sizeof *made];
 	struct sandbox_info info;
 	char root[] = "/home/daytona";
 
+	/* They are looked at when the service stops. */
+	memcpy(rows, made, sizeof made);
 	FIND(&f, rows, &plain);
 	f.d->at.remote.root = root;
 	for (int i = 0; i < 2; i++) {
