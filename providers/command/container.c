@@ -118,7 +118,7 @@ static void put_words(const struct command *c, bool asks, struct words *out)
 		.name = #engine,                                                                   \
 		.title = of,                                                                       \
 		.key_names = "",                                                                   \
-		.caps = PROVIDER_KEEPS_HELPER | PROVIDER_COMMANDS_PULSE | PROVIDER_FINDS_NAMES,                              \
+		.caps = PROVIDER_KEEPS_HELPER | PROVIDER_COMMANDS_PULSE | PROVIDER_FINDS_NAMES,    \
 		.connect_options = OPTION_USER | OPTION_RESUME_NEVER,                              \
 		.connect = engine##_connect,                                                       \
 		.release = command_release,                                                        \
