@@ -214,8 +214,12 @@ case $PROVIDER in
 local) ;;
 # shellcheck source=tests/support/tap_sshd.sh
 ssh) . "$TOP/tests/support/tap_sshd.sh" ;;
-# shellcheck source=tests/support/tap_docker.sh
-docker) . "$TOP/tests/support/tap_docker.sh" ;;
+docker)
+	# shellcheck source=tests/support/tap_docker.sh
+	. "$TOP/tests/support/tap_docker.sh"
+	# shellcheck source=tests/support/tap_container.sh
+	. "$TOP/tests/support/tap_container.sh"
+	;;
 # shellcheck source=tests/support/tap_vendor.sh
 *) . "$TOP/tests/support/tap_vendor.sh" ;;
 esac
