@@ -88,15 +88,23 @@ static int64_t idle_left_s(struct json_object *json, const struct daytona_sandbo
 	return left_s < 0 || left_s > s->idle_s ? s->idle_s : left_s;
 }
 
+/* An interval of no sense, as of more than 4,000 years, is none. */
+static int64_t interval_s(struct json_object *json, const char *name)
+{
+	int64_t minutes = rest_integer(json, name, 0);
+
+	return minutes > 0 && minutes <= INT32_MAX ? MINUTE_S * minutes : 0;
+}
+
 /* At most one of the two intervals is in use. */
 static void read_lifetimes(struct json_object *json, struct daytona_sandbox *s, int64_t now_s)
 {
 	const char *destroyed_at = rest_text(json, "autoDestroyAt", "");
-	int64_t autopause = rest_integer(json, "autoPauseInterval", 0);
+	int64_t autopause_s = interval_s(json, "autoPauseInterval");
 	int64_t idle_left;
 
-	s->pauses = autopause > 0;
-	s->idle_s = MINUTE_S * (s->pauses ? autopause : rest_integer(json, "autoStopInterval", 0));
+	s->pauses = autopause_s > 0;
+	s->idle_s = s->pauses ? autopause_s : interval_s(json, "autoStopInterval");
 	s->destroyed_s = rest_seconds_until(destroyed_at, now_s);
 	if (s->destroyed_s >= 0)
 		snprintf(s->destroyed_at, sizeof s->destroyed_at, "%s", destroyed_at);

@@ -416,6 +416,15 @@ Test(lifecycle, what_does_not_stop_by_itself_is_not_extended)
 		f.e.text);
 }
 
+Test(lifecycle, an_interval_of_no_sense_is_none)
+{
+	static const struct canned_row rows[] = { STOPS_AFTER("9223372036854775807"), NO_PROXY };
+
+	FIND(&f, rows, &plain);
+	cr_expect(eq(int, daytona_provider.extend(&f.d->at.base, NULL, 900, &f.e), ERR_OK), "%s",
+		f.e.text);
+}
+
 Test(lifecycle, the_time_left_is_never_more_than_the_interval)
 {
 	static const struct canned_row rows[] = {
