@@ -8,6 +8,7 @@
 
 #include "providers/base/condition.h"
 #include "providers/base/log.h"
+#include "providers/change_words.h"
 
 #include <string.h>
 
@@ -116,6 +117,15 @@ static bool may_pass(const struct batch *b, enum err kind)
 	return kind == ERR_NO_SPACE || cache_is_no_answer(kind);
 }
 
+/* The name that a person knows of what is in a batch: a new file has only one of ours until it is given its own. */
+static const char *told_path(const struct batch *b)
+{
+	for (size_t n = 0; n < b->count; n++)
+		if (!change_is_in_staging(&b->changes[n]))
+			return change_shown_path(&b->changes[n]);
+	return "";
+}
+
 /* What has no number is told by what is there by now (verify.c). */
 static void repeat_locked(struct writeback *p, struct batch *b)
 {
@@ -139,7 +149,7 @@ static void try_until_answered(struct writeback *p, struct batch *b, struct erro
 	while (may_pass(b, try(p, b, e))) {
 		log_debug(LOG_WRITE, "a batch of %zu changes had no answer: %s", b->count, e->text);
 		if (e->kind != ERR_INTERRUPTED)
-			cache_note_lost(p->cache, b->changes[0].path, e);
+			cache_note_lost(p->cache, told_path(b), e);
 		pthread_mutex_lock(&p->lock);
 		b->is_cut = (b->is_too_large || b->has_no_room) && batch_cut_locked(p, b);
 		if (b->is_cut) {

@@ -119,7 +119,7 @@ cut_off() {
 	[ -n "$sshd_killed" ] && kill -KILL $sshd_killed
 }
 mount_sandbox cut
-expect_log 'the sandbox (does not tell|tells) of its changes|what is known is shown until|: ssh:cut[.]0@'
+expect_log 'the sandbox (does not tell|tells) of its changes|what is known is shown until|: ssh:cut[.]0@|: the helper(.s answer is cut off| has ended)'
 i=0
 while [ $i -lt 60 ]; do
 	echo "$i" >"$MNT/file.$i" || echo "file.$i" >>failed

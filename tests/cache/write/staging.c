@@ -284,6 +284,21 @@ Test(staged, a_small_new_file_is_one_call)
 	cr_expect(eq(uint, distant_applies(&far), 1));
 }
 
+Test(staged, a_lost_answer_is_reported_by_the_name_of_the_file)
+{
+	struct inode *i = make("f", O_EXCL);
+	struct cache_status status;
+
+	far.lose_next = 1;
+	distant_write(&far, i, 0, "text");
+	distant_close(&far, i);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	cache_get_status(far.cache, &status);
+	cr_assert(ge(sz, status.errors_count, 1));
+	for (size_t n = 0; n < status.errors_count; n++)
+		cr_expect(eq(str, status.errors[n].path, "f"));
+}
+
 Test(staged, a_new_file_that_is_open_and_synced_is_there_with_what_was_written)
 {
 	struct inode *i = make("f", O_EXCL);
