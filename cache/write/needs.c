@@ -68,20 +68,36 @@ static bool is_of_inode(const struct op *q, const struct inode *i)
  */
 static bool is_held(const struct op *q)
 {
-	return q->change.op == CHANGE_UNLINK || op_changes_contents(q) || op_carries_version(q) ||
-		op_exchanges(q);
+	return q->change.op == CHANGE_UNLINK || op_changes_contents(q) || op_carries_version(q);
 }
 
-static bool is_held_of_inode(const struct op *q, const struct inode *i)
+/* An exchange is held against the versions that it says, of one file, of the other, or of both. */
+static bool is_held_as(const struct op *q, const struct version *version)
 {
-	return !q->is_beside && ((q->about.target == i && is_held(q)) || q->moved[1] == i);
+	return op_exchanges(q) ? version->ctime.tv_sec != 0 : is_held(q);
 }
 
-static bool is_held_of_file(const struct op *q, const struct expect *file)
+static bool is_held_over(const struct op *q, const struct version *version2)
 {
-	bool is_over = q->change.op == CHANGE_RENAME && op_is_over(q, file);
+	return !op_exchanges(q) || version2->ctime.tv_sec;
+}
 
-	return q->is_recovered && (is_over || (op_is_of(q, file) && is_held(q)));
+static bool is_held_of_inode(const struct op *q, const struct change *c, const struct inode *i)
+{
+	bool is_of = q->about.target == i && is_held_as(q, &c->version);
+	bool is_over = q->moved[1] == i && is_held_over(q, &c->version2);
+
+	return !q->is_beside && (is_of || is_over);
+}
+
+static bool is_held_of_file(
+	const struct op *q, const struct change *c, const struct expect *file)
+{
+	bool is_of = op_is_of(q, file) && is_held_as(q, &c->version);
+	bool is_over = q->change.op == CHANGE_RENAME && op_is_over(q, file) &&
+		is_held_over(q, &c->version2);
+
+	return q->is_recovered && (is_of || is_over);
 }
 
 static size_t last_of_inode(const struct batch *b, size_t count, const struct inode *i)
@@ -119,12 +135,6 @@ static size_t last_at_path(const struct batch *b, size_t count, const char *path
 	return is_found ? count : 0;
 }
 
-/* It says nothing of what others did to either file. */
-static bool is_blind_exchange(const struct op *q, const struct change *c)
-{
-	return op_exchanges(q) && !c->version.ctime.tv_sec && !c->version2.ctime.tv_sec;
-}
-
 /* The last one that is held against a version of the file, by whatever name. */
 static size_t last_held(const struct batch *b, size_t count, const struct concerned *x)
 {
@@ -132,10 +142,9 @@ static size_t last_held(const struct batch *b, size_t count, const struct concer
 
 	for (count = is_known ? count : 0; count; count--) {
 		const struct op *q = b->queued[count - 1];
+		const struct change *c = &b->changes[count - 1];
 
-		if (is_blind_exchange(q, &b->changes[count - 1]))
-			continue;
-		if (x->inode ? is_held_of_inode(q, x->inode) : is_held_of_file(q, x->file))
+		if (x->inode ? is_held_of_inode(q, c, x->inode) : is_held_of_file(q, c, x->file))
 			break;
 	}
 	return count;
