@@ -13,6 +13,9 @@
 /* The end of a mount does not wait long for a sandbox that may be gone; the helper ends by itself. */
 #define KILL_MS 5000
 
+/* The daemon refuses programs in a home that does not exist. Ours name their directories. */
+#define WORKING_DIR "/"
+
 struct remote_run {
 	const char *const *argv;
 	unsigned flags; /* enum run_flags */
@@ -37,7 +40,7 @@ static enum err run_step(
 {
 	struct remote_run *run = context;
 	const struct envd_command command = {
-		.argv = run->argv, .flags = run->flags, .upload = run->upload
+		.argv = run->argv, .cwd = WORKING_DIR, .flags = run->flags, .upload = run->upload
 	};
 	struct envd_outcome outcome = { 0 };
 	enum err kind = envd_run(d, call, &command, NULL, pass_on, run, &outcome, e);
@@ -95,6 +98,7 @@ static enum err listen_step(
 {
 	struct remote_run *run = context;
 	const struct envd_command command = { .argv = run->argv,
+		.cwd = WORKING_DIR,
 		.flags = RUN_REPEATABLE | RUN_COMPRESSES,
 		.keepalive_s = KEEPALIVE_S,
 		.is_lasting = true };

@@ -280,11 +280,21 @@ static enum err run_script(const struct remote_ops *ops, const struct remote_que
 				   exit_code, e);
 }
 
+/* What a vendor says of a shell that it cannot start repeats the whole script before the reason. */
+static enum err explain_run(const struct error *run, struct error *e)
+{
+	const char *reason = strrchr(run->text, ':');
+
+	if (reason && strstr(run->text, "/bin/sh"))
+		return error_set(e, run->kind, "the sandbox's /bin/sh does not run%s", reason);
+	return error_set(e, run->kind, "%s", run->text);
+}
+
 static enum err read_first(struct remote_report *out, struct output *o, const struct error *run,
 	int exit_code, struct error *e)
 {
-	enum err kind = run->kind == ERR_OK ? read_report(out, o, exit_code, e)
-					    : error_set(e, run->kind, "%s", run->text);
+	enum err kind =
+		run->kind == ERR_OK ? read_report(out, o, exit_code, e) : explain_run(run, e);
 
 	return kind == ERR_OK && out->state == REMOTE_READY ? read_hello(out, o, exit_code, e)
 							    : kind;

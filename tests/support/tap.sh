@@ -272,10 +272,16 @@ tap_sandbox() { # NAME DATA
 		STAGING=$2/sandboxfs/$1/tree/.staging
 	else
 		vendor_sandbox "$1"
-		SOURCE=$PROVIDER:$SANDBOX
+		SOURCE=$PROVIDER:$SANDBOX${VENDOR_SHOWN:+:$VENDOR_SHOWN}
 		STAGING=$STORE/.sandboxfs
 	fi
-	[ -z "${SHOWN:-}" ] || SOURCE=$SOURCE:$SHOWN STORE=$STORE/$SHOWN
+	[ -z "${SHOWN:-}" ] || {
+		case $SOURCE in
+		*:/*) SOURCE=$SOURCE/$SHOWN ;;
+		*) SOURCE=$SOURCE:$SHOWN ;;
+		esac
+		STORE=$STORE/$SHOWN
+	}
 }
 
 # What has ended is forgotten: its number may soon be another's.

@@ -79,7 +79,7 @@ vendor_home() { # DIRECTORY
 	fi
 }
 
-# Sets SANDBOX, the id, and STORE, its shown directory on disk.
+# Sets SANDBOX, the id, and STORE, its shown directory on disk; VENDOR_SHOWN, where that is nobody's home inside.
 vendor_sandbox() { # NAME
 	vendor_start
 	if [ ! -s "$VENDOR_DIR/id.$1" ]; then
@@ -87,4 +87,6 @@ vendor_sandbox() { # NAME
 	fi
 	SANDBOX=$(cat "$VENDOR_DIR/id.$1")
 	STORE=$(vendor_home "$VENDOR_DIR/sandboxes/$SANDBOX")
+	VENDOR_SHOWN=
+	[ "$LAYERS" != no-home ] || VENDOR_SHOWN=${STORE#"$VENDOR_DIR/sandboxes/$SANDBOX"}
 }

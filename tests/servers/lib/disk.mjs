@@ -9,10 +9,15 @@
 //	bind                   an ordinary directory whose homes are mounts of their own
 //	at,DIRECTORY           one whose homes are all that directory
 //
+// ro, no-home, busybox-only and no-shell say what the system lacks (system.mjs); its files lie in an
+// ordinary directory.
+//
 // IMAGE, too: a directory whose contents are in every home at first.
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
+
+import { KINDS_OF_SYSTEM } from "./system.mjs";
 
 const [kind, ...options] = (process.env.LAYERS ?? "").split(",");
 const mayMount = process.geteuid() === 0;
@@ -69,8 +74,8 @@ function copyImage(directory) {
 // make: fills a directory with what a sandbox has at first.
 export function makeDisk(directory, make) {
 	const { first, before, after } = (mayMount && KINDS[kind]) || {};
-	if (kind && mayMount && !KINDS[kind])
-		throw new Error(`LAYERS=${kind}: use ${Object.keys(KINDS).join(", ")}`);
+	if (kind && mayMount && !KINDS[kind] && !KINDS_OF_SYSTEM.includes(kind))
+		throw new Error(`LAYERS=${kind}: use ${[...Object.keys(KINDS), ...KINDS_OF_SYSTEM].join(", ")}`);
 	fs.mkdirSync(directory, { recursive: true });
 	before?.(directory);
 	const place = first?.(directory) ?? directory;

@@ -12,6 +12,7 @@ import fs from "node:fs";
 import path from "node:path";
 
 import { makeDisk } from "./disk.mjs";
+import { homeShown, lackingArguments } from "./system.mjs";
 
 export const SANDBOX_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const USER_ID = 1000;
@@ -51,12 +52,12 @@ function accounts(file, id, user, line) {
 		const [name, , number] = row.split(":");
 		return Number(number) < USER_ID && Number(number) !== id && name !== user;
 	});
-	return [...system, line, ""].join("\n");
+	return [...system, line, ""].map((row) => row.replace(":/root:", `:${homeShown("/root")}:`)).join("\n");
 }
 
 function writeAccounts(folder, user) {
 	fs.writeFileSync(path.join(folder, "passwd"),
-		accounts("/etc/passwd", userId, user, `${user}:x:${userId}:${groupId}::/home/${user}:/bin/bash`));
+		accounts("/etc/passwd", userId, user, `${user}:x:${userId}:${groupId}::${homeShown(`/home/${user}`)}:/bin/bash`));
 	fs.writeFileSync(path.join(folder, "group"), accounts("/etc/group", groupId, user, `${user}:x:${groupId}:`));
 }
 
@@ -83,11 +84,12 @@ function bwrapArguments({ directory, io, hostname, daemon, programs }) {
 		"--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run", "--dir", "/mnt", "--perms", "1777", "--tmpfs", "/var/tmp",
 		...own,
 		"--ro-bind", path.join(io, "passwd"), "/etc/passwd", "--ro-bind", path.join(io, "group"), "/etc/group",
-		"--perms", "0755", "--dir", DAEMON_HOME,
+		"--perms", "0755", "--tmpfs", DAEMON_HOME,
 		"--bind", io, `${DAEMON_HOME}/io`,
 		"--ro-bind", process.execPath, `${DAEMON_HOME}/node`,
 		"--ro-bind", daemon.source, `${DAEMON_HOME}/source`,
 		"--ro-bind-try", programs, `${DAEMON_HOME}/programs`,
+		...lackingArguments({ io }),
 		"--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", hostname,
 		"--die-with-parent", "--new-session", "--chdir", "/", "--info-fd", "3",
 	];
