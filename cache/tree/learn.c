@@ -73,9 +73,22 @@ static int64_t belief_in_news_locked(
 	return is_held ? TREE_HELD : belief_locked(t, i, seen, news->until_ms);
 }
 
+/*
+ * To list a symbolic link the sandbox reads it, which moves its time of access there. Whoever sets
+ * the times of a link moves its ctime.
+ */
+static struct timespec access_time_of_news_locked(const struct inode *i, const struct attr *news)
+{
+	bool is_unchanged = S_ISLNK(i->attr.mode) && is_same_file(&i->attr, news) &&
+		time_equals(i->attr.ctime, news->ctime);
+
+	return is_unchanged ? i->attr.atime : news->atime;
+}
+
 bool take_news_locked(
 	const struct tree *t, struct inode *i, uint64_t seen, const struct tree_news *news)
 {
+	const struct timespec atime = access_time_of_news_locked(i, &news->attr);
 	bool changed = S_ISREG(i->attr.mode) && contents_differ(&i->attr, &news->attr);
 
 	i->settled =
@@ -83,6 +96,7 @@ bool take_news_locked(
 	i->attr_until_ms = belief_in_news_locked(t, i, seen, news);
 	awaited_ctime_told_locked(t, i, &news->attr);
 	i->attr = news->attr;
+	i->attr.atime = atime;
 	i->own = false;
 	const char *link = inode_extra_locked(i)->link;
 

@@ -48,5 +48,16 @@ touch -a -d @$OLD "$STORE/dir"
 echo sync >"$MNT/.sandbox/sync"
 is "a directory is listed" "$(ls "$MNT/dir")" file
 is "that is no access in the sandbox either" "$(accessed dir)" $OLD
+
+# What lists a symbolic link reads it: there is no other way to its text.
+ln -s dir "$MNT/link"
+touch -h -a -d @$OLD "$MNT/link"
+for round in 1 2 3; do
+	settle
+	is "a link has the time of access that it was given, $round" "$(stat -c %X "$MNT/link")" $OLD
+done
+touch -h -a -d @$((OLD + 1)) "$STORE/link"
+settle
+is "and one that it is given in the sandbox" "$(stat -c %X "$MNT/link")" $((OLD + 1))
 unmount
 done_testing
