@@ -20,6 +20,7 @@
 #include "providers/base/buf.h"
 #include "providers/base/foreign.h"
 #include "providers/base/call.h"
+#include "providers/build_log.h"
 #include "providers/verbs.h"
 
 #include <stdatomic.h>
@@ -88,6 +89,7 @@ struct provider_config {
 	bool block_network;         /* its programs reach nothing outside, but for `allowed` */
 	const char *const *allowed; /* ended by NULL: reach.h; NULL: all, unless blocked */
 	const uint16_t *ports; /* ended by 0: to have URLs, where a vendor must know that before */
+	struct build_log *build_log; /* is told how the image is built; NULL: nobody asks */
 
 	/* "NAME" or "NAME=VALUE", ended by NULL: those of provider_ops.client_options that were given; NULL: none. */
 	const char *const *client_options;

@@ -89,11 +89,6 @@ static enum err refuse(const struct provider_ops *ops, const struct provider_con
 		return error_set(e, ERR_UNSUPPORTED,
 			"%s: every port has a URL, none is opened beforehand; leave '%s' out",
 			ops->name, name);
-	if (first_of(options) == OPTION_IMAGE && ops->create_options & OPTION_TEMPLATE)
-		return error_set(e, ERR_UNSUPPORTED,
-			"%s: an image is made into what '%s' names by the vendor's own tools; give "
-			"that instead of '%s'",
-			ops->name, provider_option_name(cfg, OPTION_TEMPLATE), name);
 	return error_set(e, ERR_UNSUPPORTED, "%s: %s cannot be given '%s'; leave it out", ops->name,
 		whose, name);
 }

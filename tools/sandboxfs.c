@@ -17,6 +17,7 @@
 #include "providers/base/inherited.h"
 #include "providers/base/log.h"
 #include "tools/account_url.h"
+#include "tools/build_news.h"
 #include "tools/config.h"
 #include "tools/daemon.h"
 #include "tools/namespace.h"
@@ -81,9 +82,14 @@ static bool delete_sandbox(struct run *r)
 
 static enum err make_sandbox(struct run *r, struct error *e)
 {
-	enum err kind =
-		provider_create(r->source->ops, &r->provider_config, &r->call, r->made_id, e);
+	struct build_news news;
+	enum err kind;
 
+	build_news_begin(&news);
+	r->provider_config.build_log = &news.log;
+	kind = provider_create(r->source->ops, &r->provider_config, &r->call, r->made_id, e);
+	r->provider_config.build_log = NULL;
+	build_news_end(&news, kind);
 	if (kind)
 		return kind;
 	r->provider_config.id = r->made_id;

@@ -308,6 +308,16 @@ enum err daytona_toolbox_url(const struct rest *r, const struct call *call,
 	return len < 0 ? error_set(e, ERR_NO_MEMORY, "daytona") : ERR_OK;
 }
 
+enum err daytona_build_log_url(const struct rest *r, const struct call *call, const char *id,
+	char out[DAYTONA_TEXT_MAX], struct error *e)
+{
+	const struct rest_ask wanted = { .method = HTTP_GET, .what = "asking for a log" };
+	AUTO_JSON struct json_object *json = NULL;
+	enum err kind = ask(r, call, id, "/build-logs-url", wanted, &json, e);
+
+	return kind ? kind : take_text(out, DAYTONA_TEXT_MAX, json, "url", e);
+}
+
 /* ---- All of them ---- */
 
 static enum err read_listed(

@@ -71,6 +71,10 @@ enum err daytona_set_interval(const struct rest *r, const struct call *call, con
 enum err daytona_port_url(const struct rest *r, const struct call *call, const char *id,
 	unsigned port, struct buf *out, struct error *e);
 
+/* Where the log of its image's build is. */
+enum err daytona_build_log_url(const struct rest *r, const struct call *call, const char *id,
+	char out[DAYTONA_TEXT_MAX], struct error *e);
+
 /* The base URL for requests to the sandbox; `out` is allocated. */
 enum err daytona_toolbox_url(const struct rest *r, const struct call *call,
 	const struct daytona_sandbox *sandbox, char **out, struct error *e);

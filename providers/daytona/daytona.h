@@ -59,6 +59,14 @@ enum err daytona_see(
 /* The same for one that is not going to be attached; its id takes the place of its name. */
 enum err daytona_know(struct daytona *d, const struct call *call, struct error *e);
 
+/* ---- build.c ---- */
+
+/*
+ * Until its image is built, as cfg->build_log is told. ERR_IO: it cannot be, in the vendor's words.
+ */
+enum err daytona_wait_for_build(struct daytona *d, const struct provider_config *cfg,
+	const struct call *call, struct error *e);
+
 /* ---- daytona.c ---- */
 
 /* Without its context, a struct daytona. */

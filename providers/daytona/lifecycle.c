@@ -69,6 +69,8 @@ static enum err daytona_create(
 
 	if (!kind)
 		kind = daytona_new(&d, cfg, id, e);
+	if (!kind && cfg->image)
+		kind = daytona_wait_for_build(d, cfg, call, e);
 	if (!kind)
 		kind = wait_until_ready(d, call, e);
 	if (kind)

@@ -2,6 +2,7 @@
 
 #include "providers/json.h"
 #include "providers/reach.h"
+#include "providers/rest/image.h"
 
 #include <string.h>
 
@@ -33,9 +34,10 @@ static int64_t whole_cpus(double cpus)
 static enum err put_image(struct json_writer *w, const char *image, struct error *e)
 {
 	AUTO_BUF struct buf lines = BUF_INIT(4096);
+	enum err kind = image_check("daytona", image, e);
 
-	if (!*image || image[strcspn(image, " \t\r\n")])
-		return error_set(e, ERR_INVALID, "daytona: '%.100s' is no image", image);
+	if (kind)
+		return kind;
 	buf_printf(&lines, "FROM %s\n", image);
 	json_put_open(w, "buildInfo");
 	json_put_text(w, "dockerfileContent", buf_text(&lines));

@@ -1,5 +1,6 @@
 #include "providers/base/cleanup.h"
 #include "providers/e2b/e2b.h"
+#include "providers/e2b/template.h"
 #include "providers/variables.h"
 
 #include <poll.h>
@@ -96,13 +97,18 @@ static enum err create_with(
 		.allowed = cfg->allowed,
 	};
 	struct plane_sandbox made;
+	char template[TEMPLATE_ID_SIZE];
 	enum err kind;
 
 	if (!b->account.plane)
 		return e2b_name(b, E2B_DEBUG_ID, e);
 	kind = read_lifetime(cfg, &wanted.lifetime_s, e);
+	if (!kind && cfg->image)
+		kind = template_of_image(b->account.plane, call, cfg, template, e);
 	if (kind)
 		return kind;
+	if (cfg->image)
+		wanted.template = template;
 	kind = plane_create(b->account.plane, call, &wanted, &made, e);
 	memcpy(b->at.id, made.id, sizeof made.id);
 	if (!kind)
@@ -241,8 +247,8 @@ const struct provider_ops e2b_provider = {
 	.key_names = "E2B_API_KEY",
 	.login = &e2b_login,
 	.caps = PROVIDER_TAKES_HEADERS | PROVIDER_COMMANDS_PULSE | PROVIDER_LOGIN_SHELL,
-	.create_options = OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_BLOCK_NETWORK |
-		OPTION_ALLOW | OPTION_LIFETIME,
+	.create_options = OPTION_TEMPLATE | OPTION_IMAGE | OPTION_ENV | OPTION_LABELS |
+		OPTION_BLOCK_NETWORK | OPTION_ALLOW | OPTION_LIFETIME,
 	.connect_options = OPTION_USER | OPTION_LIFETIME | OPTION_RESUME_NEVER,
 	.create = e2b_create,
 	.connect = e2b_connect,

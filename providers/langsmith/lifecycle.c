@@ -59,8 +59,7 @@ static enum err langsmith_create(
 	if (!kind)
 		kind = langsmith_account_open(&account, cfg, e);
 	if (!kind && cfg->image)
-		kind = snapshot_of_image(
-			&account.rest, call, cfg->image, cfg->disk_mb, snapshot, e);
+		kind = snapshot_of_image(&account.rest, call, cfg, snapshot, e);
 	if (kind)
 		return kind;
 	if (cfg->image)

@@ -2,32 +2,15 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/json.h"
+#include "providers/rest/image.h"
 
-#include <ctype.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <xxhash.h>
 
-#define NAME_SIZE 160
-#define BODY_MAX  ((size_t)4096)
-#define MIB       ((int64_t)1024 * 1024)
+#define BODY_MAX ((size_t)4096)
+#define MIB      ((int64_t)1024 * 1024)
 /* The service has no default: what the vendor's own documents ask for. */
 #define DISK_MB 8192
-/* A large image is pulled and unpacked. Design decision. */
-#define READY_MS (20 * 60 * 1000)
-
-/* Letters that a name may have, and a hash, because two images may share them. */
-static void name_of(const char *image, char name[NAME_SIZE])
-{
-	int len = snprintf(name, NAME_SIZE, "sandboxfs-%.100s-%08x", image,
-		(unsigned)XXH3_64bits(image, strlen(image)));
-
-	for (int i = 0; i < len; i++)
-		name[i] = isalnum((unsigned char)name[i]) || name[i] == '.'
-			? (char)tolower((unsigned char)name[i])
-			: '-';
-}
 
 static bool is_named(struct json_object *snapshot, const char *name)
 {
@@ -67,7 +50,7 @@ static enum err find(const struct rest *r, const struct call *call, const char *
 }
 
 static enum err make(const struct rest *r, const struct call *call, const char *name,
-	const char *image, int64_t disk_mb, char id[SNAPSHOT_ID_SIZE], struct error *e)
+	const struct provider_config *cfg, char id[SNAPSHOT_ID_SIZE], struct error *e)
 {
 	AUTO_BUF struct buf body = BUF_INIT(BODY_MAX);
 	AUTO_JSON struct json_object *json = NULL;
@@ -79,8 +62,8 @@ static enum err make(const struct rest *r, const struct call *call, const char *
 
 	json_put_open(&w, NULL);
 	json_put_text(&w, "name", name);
-	json_put_text(&w, "docker_image", image);
-	json_put_integer(&w, "fs_capacity_bytes", (disk_mb ? disk_mb : DISK_MB) * MIB);
+	json_put_text(&w, "docker_image", cfg->image);
+	json_put_integer(&w, "fs_capacity_bytes", (cfg->disk_mb ? cfg->disk_mb : DISK_MB) * MIB);
 	json_put_close(&w);
 	kind = buf_check(&body, "an image's name", e);
 	ask.body = buf_text(&body);
@@ -91,7 +74,8 @@ static enum err make(const struct rest *r, const struct call *call, const char *
 
 struct waiting {
 	const struct rest *rest;
-	const char *id, *image;
+	const struct provider_config *cfg;
+	const char *id;
 };
 
 static enum err poll_status(void *context, const struct call *call, bool *is_done, struct error *e)
@@ -106,28 +90,25 @@ static enum err poll_status(void *context, const struct call *call, bool *is_don
 	enum err kind = rest_perform(w->rest, call, &ask, &json, e);
 	const char *status = rest_text(json, "status", "");
 
+	build_log_tell(w->cfg->build_log, status);
 	*is_done = !kind && !strcmp(status, "ready");
 	if (kind || strcmp(status, "failed") != 0)
 		return kind;
-	return error_set(e, ERR_IO, "langsmith: the image %.100s: %.200s", w->image,
-		rest_text(json, "status_message", "no snapshot could be made of it"));
+	return image_failed("langsmith", w->cfg->image, rest_text(json, "status_message", ""), e);
 }
 
-enum err snapshot_of_image(const struct rest *r, const struct call *call, const char *image,
-	int64_t disk_mb, char id[SNAPSHOT_ID_SIZE], struct error *e)
+enum err snapshot_of_image(const struct rest *r, const struct call *call,
+	const struct provider_config *cfg, char id[SNAPSHOT_ID_SIZE], struct error *e)
 {
-	struct waiting w = { r, id, image };
-	char name[NAME_SIZE], what[200];
-	enum err kind;
+	struct waiting w = { r, cfg, id };
+	char name[IMAGE_NAME_SIZE];
+	enum err kind = image_check("langsmith", cfg->image, e);
 
-	if (!*image || image[strcspn(image, " \t\r\n")])
-		return error_set(e, ERR_INVALID, "langsmith: '%.100s' is no image", image);
-	name_of(image, name);
-	kind = find(r, call, name, id, e);
-	if (!kind && !*id)
-		kind = make(r, call, name, image, disk_mb, id, e);
 	if (kind)
 		return kind;
-	snprintf(what, sizeof what, "langsmith: the image %.100s: waiting for its snapshot", image);
-	return rest_wait(call, READY_MS, what, poll_status, &w, e);
+	image_name(cfg->image, name);
+	kind = find(r, call, name, id, e);
+	if (!kind && !*id)
+		kind = make(r, call, name, cfg, id, e);
+	return kind ? kind : image_wait(r, call, cfg->image, poll_status, &w, e);
 }

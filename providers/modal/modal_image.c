@@ -63,6 +63,12 @@ struct build {
 	unsigned failures; /* in a row */
 };
 
+static void tell(const struct build *b, const char *text)
+{
+	if (text)
+		build_log_tell(b->m->cfg->build_log, text);
+}
+
 static enum err take_news(struct build *b, const unsigned char *bytes, size_t len, struct error *e)
 {
 	Modal__ImageJoinStreamingResponse *news =
@@ -72,6 +78,8 @@ static enum err take_news(struct build *b, const unsigned char *bytes, size_t le
 	if (!news)
 		return error_set(e, ERR_PROTOCOL, "modal: news of a build that make no sense");
 	b->failures = 0;
+	for (size_t i = 0; i < news->n_task_logs; i++)
+		tell(b, news->task_logs[i]->data);
 	if (news->entry_id && *news->entry_id) {
 		free(b->last_entry);
 		b->last_entry = strdup(news->entry_id);

@@ -1,5 +1,6 @@
 #include "providers/base/cleanup.h"
 #include "providers/json.h"
+#include "providers/runloop/blueprint.h"
 #include "providers/runloop/runloop.h"
 
 #include <stdio.h>
@@ -70,7 +71,8 @@ static void put_size(struct json_writer *w, const struct provider_config *cfg)
 		json_put_integer(w, "custom_disk_size", whole_gb(cfg->disk_mb));
 }
 
-static void put_wanted(struct buf *out, const struct provider_config *cfg)
+/* `blueprint`: of the image; "": there is none. */
+static void put_wanted(struct buf *out, const struct provider_config *cfg, const char *blueprint)
 {
 	struct json_writer w = { .out = out };
 
@@ -79,6 +81,8 @@ static void put_wanted(struct buf *out, const struct provider_config *cfg)
 		json_put_text(&w, "name", cfg->name);
 	if (cfg->template)
 		put_source(&w, cfg->template);
+	if (*blueprint)
+		json_put_text(&w, "blueprint_id", blueprint);
 	if (cfg->env)
 		json_put_pairs(&w, "environment_variables", cfg->env);
 	if (cfg->labels)
@@ -113,12 +117,14 @@ static enum err create_with(struct runloop *b, const struct provider_config *cfg
 {
 	AUTO_BUF struct buf body = BUF_INIT(BODY_MAX);
 	struct devbox d = { 0 };
-	enum err kind;
+	char blueprint[128] = "";
+	enum err kind = check_wanted(cfg, e);
 
-	kind = check_wanted(cfg, e);
+	if (!kind && cfg->image)
+		kind = blueprint_of_image(&b->api.rest, call, cfg, blueprint, e);
 	if (kind)
 		return kind;
-	put_wanted(&body, cfg);
+	put_wanted(&body, cfg, blueprint);
 	kind = buf_check(&body, "a new devbox", e);
 	if (!kind)
 		kind = devbox_create(&b->api.rest, call, buf_text(&body), &d, e);

@@ -167,8 +167,9 @@ const struct provider_ops runloop_provider = {
 	.title = "Runloop",
 	.key_names = "RUNLOOP_API_KEY",
 	.caps = PROVIDER_TAKES_HEADERS | PROVIDER_COMMANDS_PULSE | PROVIDER_FINDS_NAMES,
-	.create_options = OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_NAME | OPTION_CPUS |
-		OPTION_MEMORY | OPTION_DISK | OPTION_IDLE | OPTION_LIFETIME,
+	.create_options = OPTION_TEMPLATE | OPTION_IMAGE | OPTION_ENV | OPTION_LABELS |
+		OPTION_NAME | OPTION_CPUS | OPTION_MEMORY | OPTION_DISK | OPTION_IDLE |
+		OPTION_LIFETIME,
 	.connect_options = OPTION_LIFETIME | OPTION_RESUME_NEVER,
 	.create = runloop_create,
 	.connect = runloop_connect,

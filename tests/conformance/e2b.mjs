@@ -11,7 +11,7 @@ import { runTests } from "./tap.mjs";
 // Where `run` has installed it.
 const require = createRequire(path.join(process.env.CONFORMANCE_MODULES, "package.json"));
 const e2b = require("e2b");
-const { Sandbox } = e2b;
+const { Sandbox, Template } = e2b;
 
 const server = await startServer("e2b");
 Object.assign(process.env, {
@@ -28,6 +28,20 @@ function deferred() {
 	let resolve;
 	const promise = new Promise((done) => (resolve = done));
 	return { promise, resolve };
+}
+
+// ---- Templates -------------------------------------------------------------------------------------
+
+async function buildTemplate() {
+	const lines = [];
+	const made = await Template.build(Template().fromImage("debian:12"), "conformance", {
+		onBuildLogs: ({ message }) => lines.push(message),
+	});
+	assert.ok(lines.includes("built"));
+	assert.equal(await Template.exists("conformance"), true);
+	assert.equal(await Template.exists("another"), false);
+	await (await Sandbox.create(made.templateId)).kill();
+	await assert.rejects(Template.build(Template().fromImage("no-such/image"), "failing"), /could not be pulled/);
 }
 
 // ---- Lifecycle -------------------------------------------------------------------------------------
@@ -359,6 +373,7 @@ async function olderDaemon(version) {
 }
 
 const failed = await runTests([
+	["build a template of an image", buildTemplate],
 	["create", create],
 	["info", info],
 	["setTimeout may shorten, connect may not", setTimeoutAndConnect],

@@ -56,6 +56,20 @@ async function update() {
 	assert.equal((await client.devboxes.update(devbox.id, { name: "" })).name, null);
 }
 
+async function buildBlueprint() {
+	const wanted = { name: "conformance", dockerfile: "FROM debian:12\n" };
+	const made = await client.blueprints.createAndAwaitBuildCompleted(wanted);
+	assert.deepEqual([made.status, made.name, made.parameters.dockerfile], ["build_complete", wanted.name, wanted.dockerfile]);
+	const listed = [];
+	for await (const one of client.blueprints.list({ name: "conformance" }))
+		listed.push(one.id);
+	assert.deepEqual(listed, [made.id]);
+	assert.equal((await client.blueprints.logs(made.id)).logs[0].message, "FROM debian:12");
+	const from = await client.devboxes.create({ blueprint_id: made.id });
+	assert.equal((await client.devboxes.awaitRunning(from.id)).blueprint_id, made.id);
+	await client.devboxes.shutdown(from.id);
+}
+
 async function createBehind() {
 	const made = await client.devboxes.create({ blueprint_name: "base" });
 	assert.equal(made.status, "provisioning");
@@ -262,6 +276,7 @@ const failed = await runTests([
 	["details", info],
 	["connect by id", connectById],
 	["name and metadata", update],
+	["build a blueprint of an image", buildBlueprint],
 	["create from a blueprint and of a size, and wait behind", createBehind],
 	["list in pages", listPages],
 	["URLs of ports", portUrls],

@@ -323,28 +323,37 @@ says "one that is no text is refused" 1 "sandboxctl: setup script setup: is no t
 
 # ---- From an image -------------------------------------------------------------------------------
 
-case $PROVIDER in
-daytona | langsmith | modal)
+if [ "$PROVIDER" != local ]; then
 	name=$(ctl create "$PROVIDER" --image python:3.11-slim 2>said)
-	like "a sandbox is made from an image" "$name" "^$PROVIDER:"
+	is "a sandbox is made from an image" "$(cat said)${name%%:*}" "$PROVIDER"
+	ctl delete "$name"
+	name=$(python3 "$TOP/tests/mount/on_terminal.py" shown "$SANDBOXCTL" create "$PROVIDER" --image node:22)
+	like "on a terminal the build is shown meanwhile" "$(tr '\r' '\n' <shown)" 'building the image, 0 s: [^ ]'
 	ctl delete "$name"
 	like "of an image and a template one is enough" \
 		"$(ctl create "$PROVIDER" --image python:3.11-slim --template base 2>&1)" \
 		"^sandboxctl: $PROVIDER: '--template=' and '--image=': one of them\$"
-	;;
-local) ;;
-*) says "where the vendor's own tools make templates of images that is said" 1 \
-	"sandboxctl: $PROVIDER: an image is made into what '--template=' names by the vendor's own tools; give that instead of '--image='" \
-	ctl create "$PROVIDER" --image python:3.11-slim ;;
+	fails "an image that is not there" sh -c '"$1" create "$2" --image no-such/does-not-exist 2>said' - "$SANDBOXCTL" "$PROVIDER"
+	like "is told" "$(tail -n 1 said)" "^sandboxctl: $PROVIDER: the image no-such/does-not-exist cannot be built: ."
+	like "with the log of the build" "$(sed '$d' said)" 'no-such/does-not-exist|uilding'
+	is "and no sandbox is left" "$(count)" 0
+fi
+# builds_asked PATH: how often the vendor was asked to make something of an image.
+builds_asked() {
+	vendor_request GET "$ADMIN/counters" | python3 -c 'import json, sys
+kinds = json.load(sys.stdin)["kinds"]
+print(sum(n["requests"] for kind, n in kinds.items() if kind.startswith("POST ") and kind.endswith(sys.argv[1])))' "$1"
+}
+case $PROVIDER in
+langsmith) builds=/snapshots ;;
+runloop) builds=/blueprints ;;
+e2b) builds=/v3/templates ;;
+*) builds= ;;
 esac
-if [ "$PROVIDER" = langsmith ]; then
-	name=$(ctl create langsmith --image python:3.11-slim)
-	is "its snapshot is made once" "$(vendor_request GET "$LANGSMITH_ENDPOINT/api/v2/sandboxes/snapshots?name_contains=python" |
-		python3 -c 'import json, sys; print(len(json.load(sys.stdin)["snapshots"]))')" 1
-	ctl delete "$name"
-	says "an image that is not there is told" 1 \
-		"sandboxctl: langsmith: the image no-such/image: pull access denied for no-such/image" \
-		ctl create langsmith --image no-such/image
+if [ -n "$builds" ]; then
+	before=$(builds_asked $builds)
+	ctl delete "$(ctl create "$PROVIDER" --image python:3.11-slim)"
+	is "what was made of an image is used again" "$before $(builds_asked $builds)" "3 3"
 fi
 
 # ---- One that is there already -------------------------------------------------------------------

@@ -1,6 +1,7 @@
 #include "tools/ctl/making.h"
 
 #include "providers/base/cleanup.h"
+#include "tools/build_news.h"
 #include "tools/creation_options.h"
 #include "tools/reuse.h"
 #include "tools/say.h"
@@ -194,9 +195,15 @@ static enum err check_found(struct target *t, struct error *e)
 
 static enum err create(struct target *t, struct error *e)
 {
+	struct build_news news;
 	char id[128];
-	enum err kind = provider_create(t->source.ops, &t->config, &t->call, id, e);
+	enum err kind;
 
+	build_news_begin(&news);
+	t->config.build_log = &news.log;
+	kind = provider_create(t->source.ops, &t->config, &t->call, id, e);
+	t->config.build_log = NULL;
+	build_news_end(&news, kind);
 	if (kind)
 		return kind;
 	t->source.id = strdup(id);

@@ -27,7 +27,7 @@ async function create(context, req, res) {
 	const created = sandbox.create();
 	if (!wanted.buildInfo)
 		await created;
-	if (sandbox.errorReason)
+	if (sandbox.errorReason && !wanted.buildInfo)
 		throw badRequest(`Sandbox failed to start: ${sandbox.errorReason}`);
 	sendJson(res, 200, view);
 }
@@ -145,6 +145,14 @@ function toolboxProxyUrl(context, req, res) {
 	sendJson(res, 200, { url: context.proxyUrl });
 }
 
+function buildLogsUrl(context, req, res, { sandbox }) {
+	sendJson(res, 200, { url: `http://${req.headers.host}${PREFIX}/sandbox/${sandbox.id}/build-logs` });
+}
+
+function buildLogs(context, req, res, { sandbox }) {
+	res.writeHead(200, { "Content-Type": "text/plain" }).end(sandbox.buildLog);
+}
+
 const ROUTES = {
 	"POST /sandbox": create,
 	"GET /sandbox": list,
@@ -164,6 +172,8 @@ const ROUTES = {
 	"POST /sandbox/{id}/autodelete/{n}": autoDelete,
 	"POST /sandbox/{id}/last-activity": lastActivity,
 	"GET /sandbox/{id}/toolbox-proxy-url": toolboxProxyUrl,
+	"GET /sandbox/{id}/build-logs-url": buildLogsUrl,
+	"GET /sandbox/{id}/build-logs": buildLogs,
 	"GET /sandbox/{id}/ports/{n}/signed-preview-url": signedPreviewUrl,
 };
 

@@ -53,7 +53,19 @@ export class Sandbox extends Guest {
 	}
 
 	create() {
+		const [, image] = /^FROM (.*)$/m.exec(this.buildInfo?.dockerfileContent ?? "") ?? [];
+		if (image?.startsWith("no-such"))
+			return this.failBuild(image);
 		return this.change(this.state, "started", () => this.launch());
+	}
+
+	failBuild(image) {
+		Object.assign(this, { errorReason: `pull access denied for ${image}`, desiredState: "build_failed" });
+		setTimeout(() => this.become("build_failed"), CHANGES_MS);
+	}
+
+	get buildLog() {
+		return `${this.buildInfo.dockerfileContent}\n${this.errorReason ?? "built"}\n`;
 	}
 
 	start() {

@@ -3,6 +3,7 @@ import { sendEmpty, sendJson } from "../lib/http.mjs";
 import { ApiError, notFound } from "./api_error.mjs";
 import { checkCreate, checkMembers, readObject, sandboxId, selectPage } from "./control_input.mjs";
 import { createdView, detailView, listedView } from "./control_views.mjs";
+import { TEMPLATE_ROUTES, templateIds, templatePattern } from "./templates.mjs";
 
 const ALL_ADDRESSES = "0.0.0.0/0";
 const DEFAULT_TIMEOUT_S = { v1: 15, v2: 300 };
@@ -53,7 +54,7 @@ function requireRoom(context) {
 const create = (version) => async (context, req, res) => {
 	const wanted = checkCreate(await readObject(req), version === "v1");
 	const timeoutS = checkTimeout(context, wanted.timeout ?? DEFAULT_TIMEOUT_S[version]);
-	if (!context.templates.includes(wanted.templateID))
+	if (!context.templates.isReady(wanted.templateID))
 		throw new ApiError(404, `template '${wanted.templateID}' not found`);
 	requireRoom(context);
 	const secure = version === "v2" || wanted.secure === true;
@@ -186,12 +187,15 @@ const ROUTES = {
 	"POST /sandboxes/{id}/resume": resume,
 	"GET /sandboxes/{id}/metrics": metrics,
 	"GET /sandboxes/metrics": metricsOfMany,
+	...TEMPLATE_ROUTES,
 };
 const ONLY_V2 = ["POST /v2/sandboxes", "POST /v2/sandboxes/{id}/connect"];
 
 // ---- Serving ---------------------------------------------------------------------------------------
 
 function pattern(pathname) {
+	if (pathname.includes("/templates"))
+		return templatePattern(pathname);
 	return pathname === "/sandboxes/metrics" ? pathname : pathname.replace(/^((?:\/v2)?\/sandboxes\/)[^/]+/, "$1{id}");
 }
 
@@ -223,7 +227,8 @@ export const controlHandler = (context) => async (req, res) => {
 		const route = findRoute(context, req, pathname);
 		checkKey(context, req);
 		const [, id] = /\/sandboxes\/([^/]+)/.exec(pathname) ?? [];
-		await route(context, req, res, id, searchParams);
+		const [template, build] = templateIds(pathname);
+		await route(context, req, res, id ?? template, searchParams, build);
 	} catch (error) {
 		const refusal = error instanceof ApiError ? error : new ApiError(500, error.message);
 		refusal.send(res);

@@ -19,6 +19,7 @@ import { controlHandler, controlKind } from "./control.mjs";
 import { NEWEST, featuresOf } from "./envd/versions.mjs";
 import { edgeHandler, edgeKind } from "./edge.mjs";
 import { Fleet } from "./fleet.mjs";
+import { Templates } from "./templates.mjs";
 
 const DEFAULTS = {
 	root: "",
@@ -72,7 +73,7 @@ async function main() {
 		fleet: new Fleet(place),
 		key: options.key,
 		isV1Only: options["v1-only"],
-		templates: options.templates.split(","),
+		templates: new Templates(options.templates.split(",")),
 		hasSecure: featuresOf(options.envd).secure,
 		maxLengthS: options["max-seconds"],
 		maxSandboxes: options["max-sandboxes"],

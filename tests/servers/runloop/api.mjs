@@ -3,9 +3,9 @@ import { forward } from "../lib/forward.mjs";
 import { sendJson } from "../lib/http.mjs";
 import { ApiError } from "./api_error.mjs";
 import { checkCreate } from "./create_input.mjs";
-import { checkMembers, flag, integer, list, oneOf, queryInteger, readObject, text, texts } from "./input.mjs";
+import { checkMembers, filled, flag, integer, list, oneOf, queryInteger, readObject, text, texts } from "./input.mjs";
 import { until } from "./until.mjs";
-import { devboxView, snapshotView } from "./views.mjs";
+import { blueprintView, devboxView, snapshotView } from "./views.mjs";
 
 const STATUSES = ["scheduled", "queued", "provisioning", "initializing", "running", "suspending", "suspended", "resuming",
 	"failure", "shutdown"];
@@ -130,6 +130,30 @@ async function snapshot(context, req, res, id) {
 	sendJson(res, 200, snapshotView(context.fleet.addSnapshot(devbox, wanted)));
 }
 
+// ---- Blueprints ------------------------------------------------------------------------------------
+
+async function makeBlueprint(context, req, res) {
+	const wanted = checkMembers(await readObject(req), { name: filled, dockerfile: filled }, ["name", "dockerfile"]);
+	if (!/^FROM \S+\n/.test(wanted.dockerfile))
+		throw new ApiError(400, "The Dockerfile must begin with FROM");
+	sendJson(res, 200, blueprintView(context.fleet.addBlueprint(wanted)));
+}
+
+function listBlueprints(context, req, res, id, query) {
+	const name = query.get("name");
+	const chosen = context.fleet.blueprints.filter((one) => name === null || one.name === name);
+	sendJson(res, 200, { blueprints: chosen.map(blueprintView), has_more: false });
+}
+
+const lookAtBlueprint = (context, req, res, id) => sendJson(res, 200, blueprintView(context.fleet.lookAtBlueprint(id)));
+
+function blueprintLogs(context, req, res, id) {
+	const { dockerfile } = context.fleet.findBlueprint(id);
+	const lines = [dockerfile.trim(), "pull access denied"];
+	const logs = lines.map((message) => ({ level: "info", message, timestamp_ms: Date.now() }));
+	sendJson(res, 200, { blueprint_id: id, logs });
+}
+
 // ---- What the daemon serves ------------------------------------------------------------------------
 
 const isPseudo = (name) => name.startsWith(":");
@@ -162,10 +186,15 @@ const ROUTES = {
 	"POST /v1/devboxes/{id}/enable_tunnel": enableTunnel,
 	"POST /v1/devboxes/{id}/shutdown": shutdown,
 	"POST /v1/devboxes/{id}/snapshot_disk": snapshot,
+	"POST /v1/blueprints": makeBlueprint,
+	"GET /v1/blueprints": listBlueprints,
+	"GET /v1/blueprints/{id}": lookAtBlueprint,
+	"GET /v1/blueprints/{id}/logs": blueprintLogs,
 };
 
 function pattern(pathname) {
 	return pathname.replace(/^(\/v1\/devboxes\/)(?!create_and_await_running$)[^/]+/, "$1{id}")
+		.replace(/^(\/v1\/blueprints\/)[^/]+/, "$1{id}")
 		.replace(/(\/executions\/)[^/]+/, "$1{id}");
 }
 
@@ -192,7 +221,7 @@ export const apiHandler = (context) => async (req, res) => {
 	const { pathname, searchParams } = new URL(req.url, "http://api");
 	try {
 		checkKey(context, req);
-		const [, id] = /^\/v1\/devboxes\/([^/]+)/.exec(pathname) ?? [];
+		const [, id] = /^\/v1\/(?:devboxes|blueprints)\/([^/]+)/.exec(pathname) ?? [];
 		await findRoute(req, pathname)(context, req, res, id, searchParams);
 	} catch (error) {
 		const refusal = error instanceof ApiError ? error : new ApiError(500, error.message);

@@ -5,26 +5,55 @@ import path from "node:path";
 import { ApiError } from "./api_error.mjs";
 import { Devbox } from "./devbox.mjs";
 
-export const BLUEPRINT = { id: "bpt_0123456789abcdef", name: "base" };
+const BLUEPRINT = { id: "bpt_0123456789abcdef", name: "base", status: "build_complete" };
 
 export class Fleet {
 	constructor(place) {
 		this.place = place;
 		this.devboxes = new Map();
 		this.snapshots = new Map();
+		this.blueprints = [BLUEPRINT];
+	}
+
+	addBlueprint(wanted) {
+		const blueprint = { id: `bpt_${this.blueprints.length}`, status: "building", ...wanted };
+		this.blueprints.unshift(blueprint);
+		return blueprint;
+	}
+
+	findBlueprint(id) {
+		const found = this.blueprints.find((one) => one.id === id);
+		if (!found)
+			throw new ApiError(404, `Blueprint not found: ${id}`);
+		return found;
+	}
+
+	// It is built while it is asked for: it is there, or has failed, the second time.
+	lookAtBlueprint(id) {
+		const blueprint = this.findBlueprint(id), seen = { ...blueprint };
+		if (blueprint.status === "building" && /^FROM no-such/.test(blueprint.dockerfile))
+			Object.assign(blueprint, { status: "failed", failure_reason: "build_failed" });
+		else if (blueprint.status === "building")
+			blueprint.status = "build_complete";
+		return seen;
 	}
 
 	checkSource({ blueprint_id: id, blueprint_name: name, snapshot_id: snapshot }) {
-		if ((id && id !== BLUEPRINT.id) || (name && name !== BLUEPRINT.name))
+		const blueprint = this.blueprints.find((one) => (id && one.id === id) || (name && one.name === name));
+		if ((id || name) && !blueprint)
 			throw new ApiError(404, `Blueprint not found: ${id ?? name}`);
+		if (blueprint && blueprint.status !== "build_complete")
+			throw new ApiError(400, `Blueprint ${blueprint.id} is not built`);
 		if (snapshot && !this.snapshots.has(snapshot))
 			throw new ApiError(404, `Snapshot not found: ${snapshot}`);
+		return blueprint?.id;
 	}
 
 	// It boots behind.
 	create(wanted) {
-		this.checkSource(wanted);
+		const blueprint = this.checkSource(wanted);
 		const devbox = new Devbox(wanted, this.place);
+		devbox.blueprint = blueprint;
 		if (wanted.snapshot_id)
 			fs.cpSync(this.snapshots.get(wanted.snapshot_id).directory, devbox.directory, { recursive: true });
 		this.devboxes.set(devbox.id, devbox);

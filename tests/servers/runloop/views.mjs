@@ -1,9 +1,6 @@
-// Devboxes and snapshots as the API shows them.
-import { BLUEPRINT } from "./fleet.mjs";
-
+// Devboxes, snapshots and blueprints as the API shows them.
 export function devboxView(devbox) {
 	const { wanted } = devbox;
-	const isFromBlueprint = wanted.blueprint_id || wanted.blueprint_name;
 	return {
 		id: devbox.id,
 		name: devbox.name,
@@ -14,7 +11,7 @@ export function devboxView(devbox) {
 		launch_parameters: devbox.launch,
 		metadata: devbox.metadata,
 		state_transitions: devbox.transitions,
-		blueprint_id: isFromBlueprint ? BLUEPRINT.id : null,
+		blueprint_id: devbox.blueprint ?? null,
 		snapshot_id: wanted.snapshot_id ?? null,
 		failure_reason: devbox.failure ? "health_check_failed" : null,
 		shutdown_reason: devbox.shutdownReason ?? null,
@@ -28,4 +25,8 @@ export const snapshotView = (snapshot) => ({
 	metadata: snapshot.metadata ?? {},
 	create_time_ms: snapshot.createdAt,
 	source_devbox_id: snapshot.devbox,
+});
+
+export const blueprintView = ({ id, name, status, dockerfile, failure_reason = null }) => ({
+	id, name, status, failure_reason, state: "created", parameters: { name, dockerfile }, create_time_ms: 0,
 });

@@ -1,0 +1,18 @@
+/*
+ * template.h - the template that stands for a container image.
+ *
+ * The service makes sandboxes from templates, and a template from an image when it is asked to. Facts
+ * are those of the e2b SDK 2.51.
+ */
+#pragma once
+
+#include "providers/e2b/control_plane.h"
+
+#define TEMPLATE_ID_SIZE 64
+
+/*
+ * Of cfg->image; waits until it is built, and tells cfg->build_log the service's log. ERR_INVALID: the
+ * image's name; ERR_IO: it cannot be built, with the service's words.
+ */
+enum err template_of_image(struct plane *c, const struct call *call,
+	const struct provider_config *cfg, char id[TEMPLATE_ID_SIZE], struct error *e);
