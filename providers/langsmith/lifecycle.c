@@ -5,6 +5,9 @@
 
 #include <stdio.h>
 
+/* The home; where that takes no files the service's own default. */
+#define WORKING_DIR "?/tmp"
+
 /* ---- A new one ---- */
 
 static enum err check_ready(const struct box *b, const char *id, struct error *e)
@@ -99,7 +102,7 @@ static enum err langsmith_connect(const struct provider_config *cfg, const struc
 		kind = langsmith_find(l, call, e);
 	if (!kind && !cfg->account_only)
 		kind = attachment_attach(&l->at, &langsmith_remote, cfg,
-			*l->found.work_dir == '/' ? l->found.work_dir : NULL, call, e);
+			*l->found.work_dir == '/' ? l->found.work_dir : WORKING_DIR, call, e);
 	if (!kind)
 		*out = &take(l)->at.base;
 	return kind;

@@ -120,8 +120,8 @@ struct remote {
 };
 
 /*
- * cfg->path relative or NULL: from `working_dir`, which is absolute, "." for where the vendor begins programs, or NULL for
- * the home directory. ERR_NOT_FOUND, ERR_NOT_DIR, ERR_DENIED: the directory to show. ERR_UNSUPPORTED:
+ * cfg->path relative or NULL: from `working_dir`, which is absolute, "." for where the vendor begins programs, NULL for
+ * the home directory, or "?" and an absolute one for the home where that takes files, else that one. ERR_NOT_FOUND, ERR_NOT_DIR, ERR_DENIED: the directory to show. ERR_UNSUPPORTED:
  * the helper cannot run, unless cfg->may_lack_helper; then only remote_command() may be asked. On
  * failure there is nothing to release.
  */

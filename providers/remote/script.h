@@ -40,7 +40,7 @@ struct remote_opening;
 
 struct remote_question {
 	const char *path;        /* to show; NULL: `working_dir` */
-	const char *working_dir; /* absolute; NULL: home */
+	const char *working_dir; /* as remote_attach() has it */
 	const char *images;      /* "MACHINE NAME SIZE" for each that is carried */
 	const char *stored;      /* an upload in staging that is to become the helper; NULL: none */
 	const struct remote_second *second; /* NULL: the hello is all that is asked for */

@@ -22,6 +22,10 @@ const char remote_script_text[] =
 	/* The directory to show */
 	"home=${HOME:-/}\n"
 	"cd -P -- \"$home\" 2>/dev/null && home=$PWD\n"
+	/* "?DIRECTORY": that one where the home takes no files. */
+	"case $from in\n"
+	"'?'*) if [ -w \"$home\" ]; then from=; else from=${from#?}; fi ;;\n"
+	"esac\n"
 	"case $path in\n"
 	"/*) dir=$path ;;\n"
 	"'') dir=${from:-$home} ;;\n"

@@ -29,6 +29,13 @@ for endpoint in "$root" "$root/" "$root/api" "$root/api/v1"; do
 	is "the endpoint may be ${endpoint#"$root"}" "$(LANGSMITH_ENDPOINT=$endpoint ctl list langsmith --json 2>&1)" "[]"
 done
 
+# ---- The working directory -----------------------------------------------------------------------
+
+a_sandbox homeless
+is "commands run in the home" "$(ctl exec --user user "$SOURCE" pwd </dev/null)" /home/user
+chmod 555 "$VENDOR_DIR/sandboxes/$SANDBOX/home/user"
+is "or where that takes no files in /tmp" "$(ctl exec --user user "$SOURCE" pwd </dev/null)" /tmp
+
 # ---- Failed --------------------------------------------------------------------------------------
 
 a_sandbox broken
