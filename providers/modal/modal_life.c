@@ -43,7 +43,7 @@ static enum err modal_list_sandboxes(const struct provider_config *cfg, const st
 	enum err kind = modal_new(&m, cfg, e);
 
 	return kind ? kind
-		    : sandbox_list(m->control, call, m->settings.environment, "", sink, context, e);
+		    : sandbox_list_all(m->control, call, m->settings.environment, sink, context, e);
 }
 
 static enum err modal_delete(
@@ -114,7 +114,7 @@ static int64_t now_s(const struct modal *m)
 
 /*
  * The end of a sandbox stands only in the list, and never changes: it is looked for once, in the app
- * `app_id` where that is not "". What cannot be found out is no reason to fail.
+ * `app_id`, or in all apps where that is "". What cannot be found out is no reason to fail.
  */
 static void learn_end(struct modal *m, const struct call *call, const char *app_id)
 {
@@ -128,7 +128,10 @@ static void learn_end(struct modal *m, const struct call *call, const char *app_
 	pthread_mutex_unlock(&m->at.lock);
 	if (has_asked)
 		return;
-	sandbox_list(m->control, call, m->settings.environment, app_id, compare, &sought, &e);
+	if (*app_id)
+		sandbox_list(m->control, call, app_id, compare, &sought, &e);
+	else
+		sandbox_list_all(m->control, call, m->settings.environment, compare, &sought, &e);
 	pthread_mutex_lock(&m->at.lock);
 	if (sought.is_found && sought.expires_s >= 0)
 		m->ends_s = now_s(m) + sought.expires_s;

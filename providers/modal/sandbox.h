@@ -48,12 +48,12 @@ enum err sandbox_port_url(struct modal_control *c, const struct call *call, cons
 enum err sandbox_terminate(
 	struct modal_control *c, const struct call *call, const char *id, struct error *e);
 
-/*
- * The sandboxes that run, of both versions, all pages. `environment`: "": the default. `app_id`: of
- * that app alone; "": of all apps, which Modal deprecates.
- */
-enum err sandbox_list(struct modal_control *c, const struct call *call, const char *environment,
-	const char *app_id, sandbox_sink sink, void *context, struct error *e);
+/* sandbox_list.c: the sandboxes of an app that run, of both versions, all pages. */
+enum err sandbox_list(struct modal_control *c, const struct call *call, const char *app_id,
+	sandbox_sink sink, void *context, struct error *e);
+/* Those of all apps, which are asked one by one: Modal deprecates a list without an app. `environment`: "": the default. */
+enum err sandbox_list_all(struct modal_control *c, const struct call *call, const char *environment,
+	sandbox_sink sink, void *context, struct error *e);
 
 /* sandbox_create.c: from cfg->template, an image of a registry or the id of one that is built. It may not run yet. */
 enum err sandbox_create(struct modal_control *c, const struct call *call,

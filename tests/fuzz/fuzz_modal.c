@@ -195,7 +195,8 @@ static void list(struct modal_control *c)
 {
 	size_t count = 0;
 
-	sandbox_list(c, &impatient, "", "", take_entry, &count, NULL);
+	sandbox_list(c, &impatient, "ap-0", take_entry, &count, NULL);
+	sandbox_list_all(c, &impatient, "", take_entry, &count, NULL);
 }
 
 static void find(struct modal_control *c)

@@ -264,6 +264,23 @@ Test(modal_life, all_pages_are_listed_and_both_versions)
 	cr_expect(eq(uint, listed(), 0));
 }
 
+/* The service wants each list to be that of an app. */
+Test(modal_life, a_list_is_that_of_every_app_that_may_have_sandboxes)
+{
+	char ids[3][128];
+
+	create(&(struct provider_config){ 0 }, ids[0]);
+	create(&(struct provider_config){ .app = "another.app" }, ids[1]);
+	create(&(struct provider_config){ .app = "ended" }, ids[2]);
+	modal_server_post(&server, "/by-app");
+	cr_expect(eq(uint, listed(), 3));
+	modal_server_post(&server, "/stop-app/ended");
+	cr_expect(eq(uint, listed(), 2));
+	/* One of the two ends between both requests. */
+	modal_server_fault(&server, "SandboxListV2", "{\"type\":\"grpc_status\",\"status\":5}", 1);
+	cr_expect(eq(uint, listed(), 1));
+}
+
 Test(modal_life, deleting_what_is_not_there_is_success)
 {
 	delete ("sb-0123456789abcdefABCDEF");
@@ -375,7 +392,7 @@ Test(modal_life, oauth_signs_in)
 	cr_expect(eq(ptr, strstr(e.text, "os-another"), NULL), "%s", e.text);
 }
 
-/* How often its list was asked for, while the server wishes for `seconds` each time. */
+/* How often the list of apps was asked for, while the server wishes for `seconds` each time. */
 static long asked_with_wishes(int status, double seconds, int times, enum err want)
 {
 	const struct provider_config cfg = { 0 };
@@ -386,11 +403,11 @@ static long asked_with_wishes(int status, double seconds, int times, enum err wa
 	snprintf(wish, sizeof wish, "{\"type\":\"grpc_status\",\"status\":%d,\"retry_after\":%.1f}",
 		status, seconds);
 	modal_server_reset(&server);
-	modal_server_fault(&server, "SandboxListV2", wish, times);
+	modal_server_fault(&server, "AppList", wish, times);
 	cr_expect(eq(int, provider_list_sandboxes(ops(), &cfg, NULL, count, &found, &e), want),
 		"%s", e.text);
 	modal_server_mend(&server);
-	return modal_server_count(&server, "SandboxListV2");
+	return modal_server_count(&server, "AppList");
 }
 
 Test(modal_life, a_credential_that_is_said_back_is_not_told)

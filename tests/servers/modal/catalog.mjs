@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 
 import { GrpcError, Status } from "../lib/grpc.mjs";
-import { ObjectCreation, Result } from "./control_messages.mjs";
+import { AppState, ObjectCreation, Result } from "./control_messages.mjs";
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const ID_LENGTH = 22;
@@ -18,6 +18,8 @@ export const makeId = (prefix, length = ID_LENGTH) =>
 export class Catalog {
 	constructor() {
 		this.apps = new Map();
+		// Names: a stopped app stays in the list of apps.
+		this.stopped = new Set();
 		this.images = new Map();
 		this.secrets = new Map();
 	}
@@ -36,6 +38,14 @@ export class Catalog {
 		if (!this.apps.has(appName))
 			this.apps.set(appName, makeId("ap"));
 		return { appId: this.apps.get(appName) };
+	}
+
+	list({ environmentName }) {
+		this.checkEnvironment(environmentName);
+		return {
+			apps: [...this.apps].map(([name, appId]) =>
+				({ name, appId, state: this.stopped.has(name) ? AppState.STOPPED : AppState.DEPLOYED })),
+		};
 	}
 
 	checkApp(id) {

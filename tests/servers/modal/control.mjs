@@ -167,6 +167,7 @@ const HANDLERS = {
 		return { token: authTokens.at(-1) };
 	},
 	AppGetOrCreate: ({ catalog }, request) => catalog.app(request),
+	AppList: ({ catalog }, request) => catalog.list(request),
 	EnvironmentGetOrCreate: ({ catalog }, request) => catalog.environment(request),
 	ImageGetOrCreate: ({ catalog }, request) => catalog.image(request),
 	ImageFromId: ({ catalog }, { imageId }) => (catalog.findImage(imageId), { imageId }),

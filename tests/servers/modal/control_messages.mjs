@@ -3,6 +3,7 @@ import { field } from "../lib/protobuf.mjs";
 import { serverStream, unary } from "../lib/grpc.mjs";
 
 export const ObjectCreation = { LOOKUP: 0, CREATE_IF_MISSING: 1, EPHEMERAL: 5 };
+export const AppState = { DEPLOYED: 3, STOPPED: 5 };
 export const Result = {
 	UNSPECIFIED: 0, SUCCESS: 1, FAILURE: 2, TERMINATED: 3, TIMEOUT: 4, INIT_FAILURE: 5, INTERNAL_FAILURE: 6, IDLE_TIMEOUT: 7,
 };
@@ -81,6 +82,9 @@ const named = {
 	AppGetOrCreate: unary({
 		appName: field(1, "string"), environmentName: field(2, "string"), objectCreationType: field(3, "uint32"),
 	}, { appId: field(1, "string") }),
+	AppList: unary({ environmentName: field(1, "string") }, {
+		apps: field(1, { appId: field(1, "string"), state: field(4, "uint32"), name: field(10, "string") }, many),
+	}),
 	EnvironmentGetOrCreate: unary({ deploymentName: field(1, "string"), objectCreationType: field(2, "uint32") }, {
 		environmentId: field(1, "string"),
 		metadata: field(2, { name: field(1, "string"), settings: field(2, { imageBuilderVersion: field(1, "string") }) }),

@@ -7,8 +7,8 @@
 // although their URL says https. When it serves it prints one line of JSON: api_url (https), plain_url (http, for the
 // SDK), admin_url (lib/admin.mjs and, with POST, /create, which answers { id }, /kill/ID, /expire/ID: no token for its
 // worker is good any more, /router/PORT: workers are said to be there, /nowhere: at a name that nobody knows, with
-// their address beside it, /by-app: lists are those of an app that is named, and /short/SECONDS: the control plane's
-// tokens live so long), key, and env: the variables with which a client finds it. --user: whose a sandbox's commands
+// their address beside it, /by-app: lists are those of an app that is named, /stop-app/NAME, and /short/SECONDS: the
+// control plane's tokens live so long), key, and env: the variables with which a client finds it. --user: whose a sandbox's commands
 // are, root or user. Files of the sandbox ID are in DIR/ID/home, root and tmp. It ends on SIGTERM and takes all sandboxes
 // with it. 77: no namespaces here.
 import fs from "node:fs";
@@ -119,6 +119,9 @@ const adminRoutes = (context) => ({
 	},
 	"POST /by-app": () => {
 		context.listsByApp = true;
+	},
+	"POST /stop-app": (name) => {
+		context.catalog.stopped.add(name);
 	},
 	"POST /nowhere": () => {
 		context.routerUrl = context.routerUrl.replace("127.0.0.1", "nowhere.invalid");
