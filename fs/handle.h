@@ -12,7 +12,7 @@
 
 enum handle { HANDLE_READS, HANDLE_WRITES };
 
-/* The file is open already. Sets `fh`. */
+/* The file is open already. Sets `fh`, and `noflush`: whether its close need not ask. */
 void handle_begins(struct cache *c, struct fuse_file_info *fi);
 /* Closes the file, too. */
 void handle_ends(struct cache *c, struct inode *i, const struct fuse_file_info *fi);

@@ -118,6 +118,23 @@ static bool is_renewed_within(int64_t ms)
 	return renewals >= until;
 }
 
+/* ---- What its close asks ---- */
+
+Test(handle, a_close_asks_only_where_something_was_written)
+{
+	static const struct {
+		int flags;
+		bool asks;
+	} rows[] = { { O_RDONLY, false }, { O_WRONLY, true }, { O_RDWR, true } };
+
+	for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+		struct fuse_file_info fi = opened(rows[n].flags);
+
+		cr_expect(eq(int, !fi.noflush, rows[n].asks), "%d", rows[n].flags);
+		closed(&fi);
+	}
+}
+
 /* ---- How long it counts as use ---- */
 
 Test(handle, the_sandbox_is_renewed_while_a_handle_for_writing_is_there)
