@@ -137,6 +137,15 @@ bool tree_attr_is_invalid(struct tree *t, const struct inode *i, int64_t now_ms)
 	return is_in_doubt;
 }
 
+bool tree_attr_was_told(struct tree *t, const struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	bool was_told = i->attr_until_ms && !i->changing && !i->provisional;
+
+	pthread_mutex_unlock(&t->lock);
+	return was_told;
+}
+
 bool tree_entries_are_invalid(struct tree *t, const struct inode *dir, int64_t now_ms)
 {
 	pthread_mutex_lock(&t->lock);

@@ -363,11 +363,11 @@ void writeback_base_hand_on_locked(struct writeback *p, const struct op *carrier
 }
 
 /* A time in the year 36812, which no clock has told. */
-static const struct version gone = { .ctime = { .tv_sec = (time_t)1 << 40 } };
+const struct version writeback_version_gone = { .ctime = { .tv_sec = (time_t)1 << 40 } };
 
 bool writeback_version_is_gone(const struct version *version)
 {
-	return is_same(version, &gone);
+	return is_same(version, &writeback_version_gone);
 }
 
 void writeback_base_gone_locked(struct writeback *p, const struct op *carrier)
@@ -379,8 +379,8 @@ void writeback_base_gone_locked(struct writeback *p, const struct op *carrier)
 
 		if (q->state == OP_SENT)
 			continue;
-		*journal_base_in(&q->change) = gone;
-		note_one(p, q, journal_note_based, &gone);
+		*journal_base_in(&q->change) = writeback_version_gone;
+		note_one(p, q, journal_note_based, &writeback_version_gone);
 	}
 }
 

@@ -237,9 +237,8 @@ struct version version_shown(const struct attr *attr)
 struct version writeback_version_locked(struct writeback *p, struct inode *i)
 {
 	struct attr attr;
-	int64_t now_ms = monotonic_ms();
-	bool is_known = tree_attr(p->cache->tree, i, &attr) > now_ms ||
-		tree_attr_is_invalid(p->cache->tree, i, now_ms);
+	bool is_known = tree_attr(p->cache->tree, i, &attr) > monotonic_ms() ||
+		tree_attr_was_told(p->cache->tree, i);
 
 	if (!writeback_leaves_alone_locked(i) || writeback_recovered_changes_locked(p, i))
 		return (struct version){ 0 };

@@ -11,6 +11,8 @@
 
 #include "cache/session/session.h"
 
+#include "providers/base/path.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,8 +92,7 @@ static bool is_held_of_inode(const struct op *q, const struct change *c, const s
 	return !q->is_beside && (is_of || is_over);
 }
 
-static bool is_held_of_file(
-	const struct op *q, const struct change *c, const struct expect *file)
+static bool is_held_of_file(const struct op *q, const struct change *c, const struct expect *file)
 {
 	bool is_of = op_is_of(q, file) && is_held_as(q, &c->version);
 	bool is_over = q->change.op == CHANGE_RENAME && op_is_over(q, file) &&
@@ -184,12 +185,28 @@ static void need_also(struct batch *b, size_t step, size_t other)
 	}
 }
 
+/*
+ * After a kill: the sandbox has the file, and nobody knows what the change was decided on, nor does
+ * it follow on one of which that is known. Contents that are there already change nothing, and
+ * nobody else is at what is staged.
+ */
+static bool lacks_base(const struct batch *b, size_t step, const struct concerned *x)
+{
+	const struct op *q = b->queued[step - 1];
+	bool matters = !q->is_verified && !path_is_staged(q->change.path);
+
+	return x->file && x->file->ino && matters && !b->changes[step - 1].needs;
+}
+
 void batch_needs_file(struct batch *b, size_t step, const struct steps *steps)
 {
-	const struct concerned x = concerned_by(b->queued[step - 1], &b->changes[step - 1]);
+	struct change *c = &b->changes[step - 1];
+	const struct concerned x = concerned_by(b->queued[step - 1], c);
 
 	need_also(b, step, last_of(b, step - 1, &x, steps));
 	need_also(b, step, last_held(b, step - 1, &x));
+	if (lacks_base(b, step, &x))
+		*journal_base_in(c) = writeback_version_gone;
 }
 
 /* Of an earlier mount: the name of the file that its base is of; NULL: none. */

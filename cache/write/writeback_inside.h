@@ -227,8 +227,8 @@ struct version version_shown(const struct attr *attr);
 /* Whether the queue leaves `i` as it is: nothing touches it, or only what copies from it. */
 bool writeback_leaves_alone_locked(const struct inode *i);
 /*
- * What the next change of `i` is based on: zero where others of ours change it before, or it is not
- * believed.
+ * What the next change of `i` is based on, as the sandbox told it last: zero where others of ours
+ * change it before, or that is known to have moved.
  */
 struct version writeback_version_locked(struct writeback *p, struct inode *i);
 /* The same of a regular file; of anything else nothing. */
@@ -358,6 +358,8 @@ void writeback_base_hand_on_locked(struct writeback *p, const struct op *carrier
 void writeback_base_gone_locked(struct writeback *p, const struct op *carrier);
 /* Likewise, and it leaves once more without a version. */
 void writeback_base_overtaken_locked(struct writeback *p, struct op *carrier);
+/* One that no file has: what is held against it is refused. */
+extern const struct version writeback_version_gone;
 /* Whether it is one that no file has: others have moved what a change was based on. The journal keeps it. */
 bool writeback_version_is_gone(const struct version *version);
 /* The same of what gave a file another name, if the answer shows it. */

@@ -160,6 +160,55 @@ Test(recover, what_somebody_else_changed_meanwhile_stays_and_ours_is_parked)
 	cr_expect(eq(str, status.parked[0].path, "f"));
 }
 
+/* Ours does not arrive before the mount ends; then others write theirs, if any. */
+static void write_both(struct inode *i, const char *ours, const char *theirs)
+{
+	unsigned before = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, ours);
+	distant_await_applies(&far, before + 1);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	if (theirs)
+		scratch_write_text(&far.scratch, "f", theirs);
+}
+
+Test(recover, what_was_heard_long_ago_is_what_a_change_is_held_against)
+{
+	far.belief_ms = 0;
+	distant_remount(&far, NULL);
+	write_both(open_known(), "ours", "theirs, and longer");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs, and longer");
+	cr_expect(eq(u64, distant_parked(&far), 1));
+}
+
+Test(recover, and_where_that_is_still_there_it_is_done)
+{
+	far.belief_ms = 0;
+	distant_remount(&far, NULL);
+	write_both(open_known(), "ours", NULL);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "oursre");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+/* The answer to what was there before did not tell what it left. */
+Test(recover, a_change_of_which_nobody_knows_what_it_was_decided_on_is_refused)
+{
+	struct inode *i = open_known();
+
+	far.tells_no_attrs = true;
+	distant_write(&far, i, 0, "more");
+	cr_assert(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	far.tells_no_attrs = false;
+	write_both(i, "ours", "theirs, and longer");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs, and longer");
+	cr_expect(eq(u64, distant_parked(&far), 1));
+}
+
 /* Nobody of this mount made it. */
 Test(recover, a_refusal_is_told_to_the_first_barrier_and_the_first_fsync_of_the_file)
 {
