@@ -19,7 +19,7 @@ enum helper_fd {
 	HELPER_IN,
 	HELPER_OUT,
 	HELPER_ERR,
-	HELPER_ROOT,
+	HELPER_BASE,
 	HELPER_STAGING,
 	HELPER_PROGRAM,
 	HELPER_FDS
@@ -68,12 +68,12 @@ static enum err open_channel(struct channel *c, struct error *e)
 	return kind;
 }
 
-static enum err start(struct helper_process *h, const struct channel *c, int root_fd,
-	int staging_fd, struct error *e)
+static enum err start(struct helper_process *h, const struct channel *c, int base_fd,
+	const char *dir, int staging_fd, struct error *e)
 {
-	char *const argv[] = { "sandboxfs-helper", "serve", "/proc/self/fd/3/.",
+	char *const argv[] = { "sandboxfs-helper", "serve", "-b", "/proc/self/fd/3/.", (char *)dir,
 		"/proc/self/fd/4/.", NULL };
-	const int fds[HELPER_FDS] = { c->to_helper, c->from_helper, -1, root_fd, staging_fd,
+	const int fds[HELPER_FDS] = { c->to_helper, c->from_helper, -1, base_fd, staging_fd,
 		c->program };
 
 	/*
@@ -83,22 +83,22 @@ static enum err start(struct helper_process *h, const struct channel *c, int roo
 	return spawn_program(&h->pid, "/proc/self/fd/5", argv, fds, HELPER_FDS, e);
 }
 _Static_assert(
-	HELPER_ROOT == 3 && HELPER_STAGING == 4 && HELPER_PROGRAM == 5, "start() names them");
+	HELPER_BASE == 3 && HELPER_STAGING == 4 && HELPER_PROGRAM == 5, "start() names them");
 
-enum err helper_process_start(struct helper_process *h, int root_fd, int staging_fd,
-	const struct call *call, struct error *e)
+enum err helper_process_start(struct helper_process *h, int base_fd, const char *dir,
+	int staging_fd, const struct call *call, struct error *e)
 {
 	AUTO_CHANNEL struct channel c = { -1, -1, -1, -1, -1 };
-	AUTO_CLOSE int root = fcntl(root_fd, F_DUPFD_CLOEXEC, SPAWN_FDS_MAX);
+	AUTO_CLOSE int base = fcntl(base_fd, F_DUPFD_CLOEXEC, SPAWN_FDS_MAX);
 	AUTO_CLOSE int staging = fcntl(staging_fd, F_DUPFD_CLOEXEC, SPAWN_FDS_MAX);
 	enum err kind;
 
 	*h = (struct helper_process){ 0 };
-	if (root < 0 || staging < 0)
+	if (base < 0 || staging < 0)
 		return error_errno(e, errno, "directories of the helper");
 	kind = open_channel(&c, e);
 	if (!kind)
-		kind = start(h, &c, root, staging, e);
+		kind = start(h, &c, base, dir, staging, e);
 	if (!kind)
 		kind = helper_client_new(
 			&h->client, take_fd(&c.from_us), take_fd(&c.to_us), call, e);

@@ -15,9 +15,12 @@ struct helper_process {
 	pid_t pid;                    /* 0: none */
 };
 
-/* Serves the directory `root_fd` with the staging directory `staging_fd`, both of which stay the caller's. */
-enum err helper_process_start(struct helper_process *h, int root_fd, int staging_fd,
-	const struct call *call, struct error *e);
+/*
+ * Serves `dir` below the directory `base_fd`, to which no symbolic link leads, with the staging
+ * directory `staging_fd`. All stay the caller's.
+ */
+enum err helper_process_start(struct helper_process *h, int base_fd, const char *dir,
+	int staging_fd, const struct call *call, struct error *e);
 
 /* Ends and waits for it; also one that was never started. */
 void helper_process_stop(struct helper_process *h);

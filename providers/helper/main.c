@@ -6,6 +6,8 @@
 #include "providers/helper/serve.h"
 #include "providers/helper/wire.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +19,7 @@
 #define REMOVED_MAX 64
 #define SECONDS_MAX 86400
 
-static const char usage[] = "usage: sandboxfs-helper serve [-a] ROOT [STAGING], "
+static const char usage[] = "usage: sandboxfs-helper serve [-a] [-b BASE] ROOT [STAGING], "
 			    "or once [-a] [-q] [-t SECONDS] [-o NAME -m SIZE] [-d NAME]... "
 			    "[-r BASE64]... ROOT [STAGING], or the same with -w FILE -n SIZE "
 			    "[-c HASH] [-z SIZE] for -r, or --version\n";
@@ -31,6 +33,7 @@ struct arguments {
 	/* Names in staging: what a large answer goes to, larger than so many bytes (-o, -m), and what is removed first (-d). */
 	const char *answer, *removed[REMOVED_MAX];
 	size_t answer_min, removed_count;
+	const char *base; /* -b: `root` begins there, and no symbolic link leads to it; or NULL */
 	const char *root, *staging;
 };
 
@@ -75,6 +78,7 @@ static bool parse_option(struct arguments *a, int option, struct error *e)
 {
 	switch (option) {
 	case 'a': a->is_armoured = true; return true;
+	case 'b': a->base = optarg; return true;
 	case 'q': a->is_quiet = true; return true;
 	case 't': return parse_size(optarg, SECONDS_MAX, &a->seconds);
 	case 'r':
@@ -93,7 +97,7 @@ static bool parse_option(struct arguments *a, int option, struct error *e)
 
 static bool parse_options(struct arguments *a, int argc, char **argv, struct error *e)
 {
-	const char *known = a->is_once ? "+aqt:r:w:n:c:z:o:m:d:" : "+a";
+	const char *known = a->is_once ? "+aqt:r:w:n:c:z:o:m:d:" : "+ab:";
 	int option;
 
 	while ((option = getopt(argc, argv, known)) >= 0)
@@ -187,13 +191,25 @@ static int answer_all(struct arguments *a, const struct root *root)
 	return code;
 }
 
+static enum err open_root(
+	struct root *root, const struct arguments *a, int *base_fd, struct error *e)
+{
+	if (!a->base)
+		return root_open_any(root, a->root, a->staging, e);
+	*base_fd = open(a->base, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (*base_fd < 0)
+		return error_errno(e, errno, "%s", a->base);
+	return root_open_below(root, *base_fd, a->root, a->staging, e);
+}
+
 static int run(struct arguments *a)
 {
+	AUTO_CLOSE int base_fd = -1;
 	struct error e = { 0 };
 	struct root root;
 	int code;
 
-	if (root_open_any(&root, a->root, a->staging, &e) != ERR_OK)
+	if (open_root(&root, a, &base_fd, &e) != ERR_OK)
 		return complain(&e);
 	remove_names(a, &root);
 	/* Whoever listens may be killed and close nothing. SIGALRM's own action is the end that nothing can hold up. */

@@ -79,16 +79,22 @@ static enum err shown_path(const char *path, char **out, struct error *e)
 	return *out ? ERR_OK : no_memory(e);
 }
 
+/* What is shown, from the directory of the sandbox's files. */
+static const char *path_in_store(const struct local *l)
+{
+	return l->root_path + strlen("/home/");
+}
+
 /* By the way that cannot lead out: the sandbox may have put links there. */
 static enum err open_root(struct local *l, struct error *e)
 {
-	const char *dir = l->root_path + strlen("/home/");
 	struct error why = { 0 };
 	char staging[40];
 
 	/* Whatever happens to its name. */
 	snprintf(staging, sizeof staging, "/proc/self/fd/%d/.", l->store.staging_fd);
-	enum err kind = root_open_below(&l->root, l->store.tree_fd, dir, staging, &why);
+	enum err kind =
+		root_open_below(&l->root, l->store.tree_fd, path_in_store(l), staging, &why);
 
 	if (kind == ERR_LOOP || kind == ERR_STALE)
 		return error_set(e, ERR_NOT_DIR, "local: %s is or goes through a symbolic link",
@@ -123,8 +129,8 @@ static char *user_name(void)
 
 static enum err start_helper(struct local *l, const struct call *call, struct error *e)
 {
-	enum err kind =
-		helper_process_start(&l->process, l->root.dir_fd, l->root.staging_fd, call, e);
+	enum err kind = helper_process_start(
+		&l->process, l->store.tree_fd, path_in_store(l), l->root.staging_fd, call, e);
 
 	l->base.helper = l->process.client;
 	return kind;
