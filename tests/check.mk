@@ -253,7 +253,21 @@ check-distros:
 LAYERED       := e2b daytona
 LAYERED_TESTS  = $(foreach v,$(LAYERED),$(ALL_VENDOR_TESTS:%=$v:%) budgets:$v) \
 	$(filter-out $(LONG_TESTS) $(FAULT_TESTS),$(wildcard $(LAYERED:%=tests/mount/%_*.t)))
-LAYERS_ALL    := overlay overlay,apart overlay,apart,xino=on overlay,index=on overlay,redirect_dir=on docker
+LAYERS_ALL    := overlay overlay,apart overlay,apart,xino=on overlay,index=on overlay,redirect_dir=on fuse-overlayfs docker
+
+# Sandboxes of E2B of which something is missing, or lies elsewhere. Out stay scripts that choose what their sandboxes lie
+# on; of each kind those that are about what is missing: python3, bash and make inside, or a command that begins in the home.
+BARE_KINDS            := ro no-home busybox-only tmpfs bind noexec
+BARE_NOT              := bare documents full_disk layers no_helper no_home noexec oracle_self read_only
+BARE_NOT_busybox-only := after_exec backend ctl_exec ctl_run lying_links sessions
+# $(call bare_tests,KIND)
+bare_tests = $(filter-out $(patsubst %,e2b:tests/mount/%.t,$(BARE_NOT) $(BARE_NOT_$1)),$(ALL_VENDOR_TESTS:%=e2b:%))
+
+# Containers of Docker's as sandboxes. Out stay scripts about what a vendor's service does: it makes, lists, pauses and ends
+# sandboxes, and its test server has faults and layers.
+NOT_OF_DOCKER := answers bare ctl_create ctl_life ctl_list ctl_taken ctl_url ctl_with dead_link documents full_disk inherited layers lazy \
+	left_behind lying_links no_helper noexec oracle_self paused ports read_only skew vendor_faults vendor_key
+DOCKER_SUITE   = $(patsubst %,docker:%,$(filter-out $(NOT_OF_DOCKER:%=tests/mount/%.t),$(ALL_VENDOR_TESTS)))
 
 # The steps of a release, and what each gives to make. All are run, whichever fails; each one's time is told.
 #
@@ -263,7 +277,7 @@ LAYERS_ALL    := overlay overlay,apart overlay,apart,xino=on overlay,index=on ov
 #	                      (oracle: a call takes some 10 ms there, so the long trace is E2B's; others have a tenth of it)
 #	process               nothing about a vendor, whose helper runs in the sandbox whatever HELPER is
 #	clang, sanitizers, jitter    neither fuzzers nor budgets; clang's code is the same in every vendor's sandbox
-RELEASE_STEPS := lint check conformance long fuzz oracle process mixing $(VENDORS) layers budgets fault-rounds sanitizers clang jitter answers hostile hostile-sanitizers \
+RELEASE_STEPS := lint check conformance long fuzz oracle process mixing $(VENDORS) layers $(BARE_KINDS:%=bare-%) budgets fault-rounds sanitizers clang jitter answers hostile hostile-sanitizers \
 	distros containers faults threads threads-e2b stress soak mutants live
 STEPS         ?= $(RELEASE_STEPS)
 
@@ -278,6 +292,7 @@ release_mixing       = test MIXING_ROUNDS=10000 T="tests/mount/mixing.t e2b:test
 $(foreach v,$(VENDORS),$(eval release_$v = test PROVIDER=$v STRESS_SECONDS=60 STATUSES="400 401 403 404 500 502" \
 	ORACLE_OPS=$(if $(filter e2b,$v),20000,2000) T="$$(call left_of_vendor,$v)"))
 release_layers       = test LAYERS=overlay LAYERS_TRIED="$(LAYERS_ALL)" ORACLE_OPS=100000 T="$(LAYERED_TESTS)"
+$(foreach k,$(BARE_KINDS),$(eval release_bare-$k = test LAYERS=$k ORACLE_OPS=2000 T="$$(call bare_tests,$k)"))
 release_budgets      = budgets
 release_fault-rounds = test ROUNDS=all T=tests/mount/e2b_fault_works.t
 release_answers      = answers
@@ -287,8 +302,7 @@ release_sanitizers   = test SAN=address,undefined T="$(COMPILED)"
 release_clang        = test CC=clang T="$(filter-out $(VENDORS:%=%:%),$(COMPILED))"
 release_jitter       = test JITTER=1 T="$(COMPILED)"
 release_distros      = check-distros
-release_containers   = test T="$(DOCKER_TESTS:%=e2b:%) $(DOCKER_TESTS:%=aio:%) tests/mount/docker.t \
-	$(COMMAND_TESTS:%=docker:tests/mount/%.t)"
+release_containers   = test T="$(DOCKER_TESTS:%=e2b:%) $(DOCKER_TESTS:%=aio:%) tests/mount/docker.t $(DOCKER_SUITE)"
 release_faults       = check-faults
 release_threads      = check-threads
 release_threads-e2b  = check-threads PROVIDER=e2b

@@ -5,7 +5,7 @@
 # leave the same.
 #
 #	LAYERS_TRIED    kinds of layers, as tests/servers/lib/disk.mjs has them (overlay
-#	                overlay,apart); docker: those of a Docker container
+#	                overlay,apart; fuse-overlayfs); docker: those of a Docker container
 # shellcheck disable=SC2016,SC2034
 TAP_WANTS_APART=1
 # shellcheck source=tests/support/tap.sh
@@ -50,6 +50,11 @@ step() { # NAME COMMAND
 	said=$(eval "$2" 2>&1)
 	echo "$1: $? $said" | sed "s|$PWD|HERE|g"
 }
+# fuse-overlayfs takes a file for another whose inode number it had: one of several names is later shown
+# with attributes from before, and a directory that was just made with files of a removed one.
+lasting_step() {
+	[ -n "$IS_FUSE" ] || step "$@"
+}
 renamed='import os, sys
 try: os.rename(sys.argv[1], sys.argv[2]); print("renamed")
 except OSError as e: print(e.strerror)'
@@ -74,12 +79,12 @@ step rmdir 'rmdir empty; ls empty'
 step link 'ln pkg/f9 pkg/f10; echo more >>pkg/f10; cat pkg/f10'
 # Known: where the layers have no numbers of their own, the size of a file with several names may be that
 # of before its first change, until all is asked again; so it is in half of the runs on a busy machine.
-[ -n "$IS_APART" ] || step linked_append 'echo more >>linked/a1; sync linked/a1; echo again >>linked/a1; sync linked/a1; cat linked/a1'
-step linked_chmod 'chmod 600 linked/a2; sync linked/a2; chmod 640 linked/a2; stat -c %a linked/a2'
-step linked_save 'echo new >linked/.t; mv linked/.t linked/a3; cat linked/a3'
-step linked_rename 'mv linked/a4 linked/c4; sync linked; echo more >>linked/c4; sync linked/c4; cat linked/c4'
-step linked_remove 'rm linked/a5; ls linked/a5'
-step linked_open 'python3 -c "
+[ -n "$IS_APART" ] || lasting_step linked_append 'echo more >>linked/a1; sync linked/a1; echo again >>linked/a1; sync linked/a1; cat linked/a1'
+lasting_step linked_chmod 'chmod 600 linked/a2; sync linked/a2; chmod 640 linked/a2; stat -c %a linked/a2'
+lasting_step linked_save 'echo new >linked/.t; mv linked/.t linked/a3; cat linked/a3'
+lasting_step linked_rename 'mv linked/a4 linked/c4; sync linked; echo more >>linked/c4; sync linked/c4; cat linked/c4'
+lasting_step linked_remove 'rm linked/a5; ls linked/a5'
+lasting_step linked_open 'python3 -c "
 import os
 f = os.open(\"linked/a6\", os.O_RDWR | os.O_APPEND)
 for text in b\"one\\n\", b\"two\\n\":
@@ -91,13 +96,13 @@ os.write(f, b\"three\\n\")
 os.lseek(f, 0, 0)
 print(os.read(f, 100))
 "'
-step linked_link 'ln linked/a7 linked/c7; echo more >>linked/c7; sync linked/c7; cat linked/c7'
-step linked_replaced 'exec 5<linked/a8; echo new >linked/.t; mv linked/.t linked/a8; sync linked/a8; cat <&5; cat linked/a8'
+lasting_step linked_link 'ln linked/a7 linked/c7; echo more >>linked/c7; sync linked/c7; cat linked/c7'
+lasting_step linked_replaced 'exec 5<linked/a8; echo new >linked/.t; mv linked/.t linked/a8; sync linked/a8; cat <&5; cat linked/a8'
 step tar 'tar cf - pkg linked | tar xf - -C made && diff -r pkg made/pkg && rm -r made/pkg made/linked'
 step clone 'git clone -q --no-hardlinks . clone && git -C clone log --format=%s && git -C clone fsck && rm -rf clone'
 step commit 'git add -A && git commit -qm two && git status --short && git rev-list --count HEAD'
 step fsck 'git fsck --strict'
-step checkout 'git checkout -q HEAD~1 && cat pkg/f1 pkg/sub/deep/x'
+lasting_step checkout 'git checkout -q HEAD~1 && cat pkg/f1 pkg/sub/deep/x'
 step gc 'git gc -q && git log --format=%s'
 END
 
@@ -116,7 +121,11 @@ layers_alike() { # OPTIONS
 	mkdir -p alike/shown alike/above
 	case $1 in *apart*) mount -t tmpfs none alike/above ;; esac
 	mkdir alike/above/upper alike/above/work
-	mount -t overlay -o "lowerdir=$IMAGE,upperdir=$PWD/alike/above/upper,workdir=$PWD/alike/above/work$options" overlay alike/shown
+	layers=lowerdir=$IMAGE,upperdir=$PWD/alike/above/upper,workdir=$PWD/alike/above/work$options
+	case $1 in
+	fuse*) fuse-overlayfs -o "$layers" alike/shown ;;
+	*) mount -t overlay -o "$layers" overlay alike/shown ;;
+	esac
 }
 
 # Two containers of one image: one is mounted, one is beside it.
@@ -145,15 +154,22 @@ make_image
 number=0
 for kind in ${LAYERS_TRIED:-overlay overlay,apart}; do
 	number=$((number + 1))
-	if [ "$kind" = docker ] && ! command -v dockerd >/dev/null; then
-		skip docker "dockerd is not installed"
+	case $kind in
+	docker) program=dockerd ;;
+	fuse*) program=fuse-overlayfs ;;
+	*) program=true ;;
+	esac
+	if ! command -v $program >/dev/null; then
+		skip "$kind" "$program is not installed"
 		continue
 	fi
 	VENDOR_USER=
 	LAYERS=$kind
 	IS_APART=
 	case $kind in *apart*) IS_APART=1 ;; esac
-	export IS_APART
+	IS_FUSE=
+	case $kind in fuse*) IS_FUSE=1 ;; esac
+	export IS_APART IS_FUSE
 	case $kind in
 	docker) containers_alike ;;
 	*) layers_alike "$kind" ;;

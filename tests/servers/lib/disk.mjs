@@ -4,6 +4,7 @@
 //	overlay[,OPTION...]    the layers of a container: what is there at first is of the lower one.
 //	                       OPTION: `apart`, the upper layer is another file system than the lower;
 //	                       others are overlayfs's own (index=on, xino=on)
+//	fuse-overlayfs         the same by the program of that name, as in containers without root
 //	tmpfs, noexec          a file system in memory; one on which no file may be executed
 //	full[,SIZE]            one of SIZE bytes (64M), which fills up
 //	bind                   an ordinary directory whose homes are mounts of their own
@@ -40,10 +41,14 @@ function mountLayers(directory) {
 		mount("-t", "tmpfs", "none", above);
 	for (const name of ["upper", "work"])
 		fs.mkdirSync(path.join(above, name));
-	mount("-t", "overlay", "-o", [
+	const layers = [
 		`lowerdir=${lower}`, `upperdir=${above}/upper`, `workdir=${above}/work`,
 		...options.filter((option) => option !== "apart"),
-	].join(","), "overlay", directory);
+	].join(",");
+	if (kind === "fuse-overlayfs")
+		execFileSync("fuse-overlayfs", ["-o", `allow_other,${layers}`, directory], { stdio: "ignore" });
+	else
+		mount("-t", "overlay", "-o", layers, "overlay", directory);
 }
 
 const homesIn = (directory) => [
@@ -56,13 +61,15 @@ function bindHomes(directory, shown) {
 		mount("--bind", shown ?? home, home);
 }
 
+const LAYERS = { first: (directory) => layer(directory, "lower"), after: mountLayers };
 const KINDS = {
-	overlay: { first: (directory) => layer(directory, "lower"), after: mountLayers },
-	tmpfs: { before: (directory) => mount("-t", "tmpfs", "none", directory) },
-	full: { before: (directory) => mount("-t", "tmpfs", "-o", `size=${options[0] ?? "64M"}`, "none", directory) },
-	noexec: { before: (directory) => mount("-t", "tmpfs", "-o", "noexec", "none", directory) },
-	bind: { after: (directory) => bindHomes(directory) },
-	at: { after: (directory) => bindHomes(directory, options[0]) },
+	"overlay": LAYERS,
+	"fuse-overlayfs": LAYERS,
+	"tmpfs": { before: (directory) => mount("-t", "tmpfs", "none", directory) },
+	"full": { before: (directory) => mount("-t", "tmpfs", "-o", `size=${options[0] ?? "64M"}`, "none", directory) },
+	"noexec": { before: (directory) => mount("-t", "tmpfs", "-o", "noexec", "none", directory) },
+	"bind": { after: (directory) => bindHomes(directory) },
+	"at": { after: (directory) => bindHomes(directory, options[0]) },
 };
 
 function copyImage(directory) {
