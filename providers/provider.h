@@ -37,7 +37,7 @@ enum resume_mode {
 };
 
 /* What the programs of a sandbox reach; the vendor's default: what its sandboxes have. */
-enum network { NETWORK_DEFAULT, NETWORK_HOST, NETWORK_NONE };
+enum network { NETWORK_DEFAULT, NETWORK_HOST, NETWORK_NONE, NETWORK_NAT };
 
 enum helper_mode {
 	HELPER_AUTO, /* the best there is: in process for `local:`, the helper program for vendors */

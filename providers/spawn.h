@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 /* More descriptors than any program here is given: those for spawn_program() stand at this number or above. */
-#define SPAWN_FDS_MAX 9
+#define SPAWN_FDS_MAX 10
 
 /* A descriptor that stands where spawn_program() does not overwrite it, or -1 with errno. Takes `fd`, which may be -1. */
 int spawn_fd(int fd);

@@ -40,10 +40,10 @@
 		VALUE(OPTION_PIDS, 0, pids, option_set_pids, "pids", "pids", "NUMBER",             \
 			"its processes and threads at one time"),                                  \
 		VALUE(OPTION_NETWORK, 0, network, option_set_choice, "network", "network",         \
-			"auto|host|none",                                                          \
+			"auto|host|none|nat",                                                      \
 			"what its programs reach: host, what this machine does, its own ports "    \
-			"included; none, only each other in one command; auto, the provider's "    \
-			"default"),                                                                \
+			"included; nat, the same without these; none, only each other in one "     \
+			"command; auto, the provider's default"),                                  \
 		FLAG(OPTION_BLOCK_NETWORK, 0, block_network, option_set_flag, "block_network",     \
 			"block-network", NULL, "its programs reach nothing outside"),              \
 		VALUE(OPTION_ALLOW, 0, allowed, option_set_allowed, "allow", "allow", "HOST|CIDR", \

@@ -18,6 +18,7 @@
 #include "providers/helper/descendants.h"
 #include "providers/local/jail_filter.h"
 #include "providers/local/devices.h"
+#include "providers/local/nat.h"
 #include "providers/spawn.h"
 
 #include <dirent.h>
@@ -63,6 +64,7 @@ enum jail_fd {
 	JAIL_REPORT,
 	JAIL_FILTER,
 	JAIL_GATE,
+	JAIL_RESOLV,
 	JAIL_TEXT,
 	JAIL_FDS
 };
@@ -252,22 +254,30 @@ static void put_capabilities(struct buf *args)
 			put(args, "--cap-add", root_capabilities[i].name);
 }
 
+static bool has_own_network(const struct jail *jail)
+{
+	return jail->network == NETWORK_NONE || jail->network == NETWORK_NAT;
+}
+
 static void put_all(struct buf *args, const struct jail *jail,
 	const struct execute_request *request, bool is_long)
 {
 	put(args, "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", jail->name);
 	put(args, "--die-with-parent", "--new-session", "--info-fd", "4", "--seccomp", "6");
 	put(args, "--block-fd", "7");
-	if (jail->no_network)
+	if (has_own_network(jail))
 		put(args, "--unshare-net");
 	put_capabilities(args);
 	put_directories(args, jail);
 	if (is_long)
-		put(args, "--ro-bind-data", "8", LONG_COMMAND);
+		put(args, "--ro-bind-data", "9", LONG_COMMAND);
+	if (jail->network == NETWORK_NAT)
+		put(args, "--ro-bind-data", "8", "/etc/resolv.conf");
 	put(args, "--remount-ro", "/", "--chdir", "/");
 	put_environment(args, jail, request->env);
 }
-_Static_assert(JAIL_INFO == 4 && JAIL_FILTER == 6 && JAIL_GATE == 7 && JAIL_TEXT == 8,
+_Static_assert(
+	JAIL_INFO == 4 && JAIL_FILTER == 6 && JAIL_GATE == 7 && JAIL_RESOLV == 8 && JAIL_TEXT == 9,
 	"put_all() names them");
 
 /* ---- Starting it ---- */
@@ -279,7 +289,8 @@ struct run {
 	pid_t session;
 	int out, err, info, report; /* our ends of the pipes; -1: ended */
 	int gate;                   /* process 1 goes on when it is closed */
-	int64_t pids_max;           /* counted here; 0: not */
+	struct nat nat;
+	int64_t pids_max; /* counted here; 0: not */
 	bool has_started, no_directory, timed_out, had_too_many;
 	bool goes_before; /* this thread does, which had that niceness */
 	int niceness;
@@ -363,9 +374,12 @@ static enum err run_start(struct run *run, const struct jail *jail,
 	const struct execute_request *request, const char *cwd, struct error *e)
 {
 	bool is_long = strlen(request->command) >= ARGUMENT_MAX;
-	int fds[JAIL_FDS] = { -1, -1, -1, -1, -1, -1, -1, -1, -1 };
+	int fds[JAIL_FDS] = { -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 };
 	enum err kind = open_input(request, &fds[JAIL_IN], e);
 
+	if (!kind && jail->network == NETWORK_NAT)
+		kind = spawn_memory(NAT_RESOLV_CONF, strlen(NAT_RESOLV_CONF), "a command",
+			&fds[JAIL_RESOLV], e);
 	if (!kind && is_long)
 		kind = spawn_memory(request->command, strlen(request->command), "a command",
 			&fds[JAIL_TEXT], e);
@@ -447,19 +461,32 @@ static void go_before(struct run *run)
 	run->goes_before = !errno && !setpriority(PRIO_PROCESS, 0, -20);
 }
 
-/* What it starts is in the cgroup with it. */
-static enum err open_gate(struct run *run, const struct jail *jail, struct error *e)
+/* What process 1 starts is in the cgroup and the network with it. */
+static enum err bound(
+	struct run *run, const struct jail *jail, const struct call *call, struct error *e)
 {
 	enum err kind = ERR_OK;
 
-	if (jail->cgroup) {
-		await_info(run);
-		/* Without a process 1 there is a complaint. */
-		if (run->session > 1)
-			kind = cgroup_admit(jail->cgroup, run->session, e);
-		else if (!has_ended(run))
-			kind = error_set(e, ERR_TIMEOUT, "the command could not be bounded");
-	}
+	await_info(run);
+	/* Without a process 1 there is a complaint. */
+	if (run->session <= 1)
+		return has_ended(run)
+			? ERR_OK
+			: error_set(e, ERR_TIMEOUT, "the command could not be bounded");
+	if (jail->cgroup)
+		kind = cgroup_admit(jail->cgroup, run->session, e);
+	if (!kind && jail->network == NETWORK_NAT)
+		kind = nat_start(&run->nat, run->session, call, e);
+	return kind;
+}
+
+static enum err open_gate(
+	struct run *run, const struct jail *jail, const struct call *call, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	if (jail->cgroup || jail->network == NETWORK_NAT)
+		kind = bound(run, jail, call, e);
 	if (run->pids_max)
 		go_before(run);
 	if (!kind)
@@ -546,6 +573,7 @@ static void run_release(struct run *run)
 	cleanup_close(&run->info);
 	cleanup_close(&run->report);
 	cleanup_close(&run->gate);
+	nat_stop(&run->nat);
 	if (run->goes_before)
 		setpriority(PRIO_PROCESS, 0, run->niceness);
 	buf_release(&run->complaint);
@@ -722,6 +750,7 @@ enum err bubblewrap_run(const struct jail *jail, const struct call *call,
 		.info = -1,
 		.report = -1,
 		.gate = -1,
+		.nat = NAT_NONE,
 		.pids_max = geteuid() ? 0 : jail->pids,
 		.deadline_ms = request->timeout_ms ? monotonic_ms() + request->timeout_ms : -1,
 		.complaint = BUF_INIT(COMPLAINT_MAX) };
@@ -733,7 +762,7 @@ enum err bubblewrap_run(const struct jail *jail, const struct call *call,
 	kind = run_start(&run, jail, request, cwd, e);
 	if (kind)
 		return kind;
-	kind = open_gate(&run, jail, e);
+	kind = open_gate(&run, jail, call, e);
 	if (!kind)
 		kind = run_listen(&run, call, sink, context, e);
 	if (!kind && run.had_too_many)

@@ -3,9 +3,10 @@
  *
  * What the jail shows: /usr and its kin and a short list of /etc to be read, the sandbox's
  * directories to be written, a fresh /proc, /dev and /run. Never the caller's home, environment or
- * processes. The network is the machine's, or none. The command's first process leads its session; whatever
- * it leaves running ends when the command does. Any function may be called from any thread. The
- * process itself needs no privilege: bwrap makes a user namespace unless we are root.
+ * processes. The network is the machine's, one behind an address translation (nat.h), or none. The
+ * command's first process leads its session; whatever it leaves running ends when the command does.
+ * Any function may be called from any thread. The process itself needs no privilege: bwrap makes a
+ * user namespace unless we are root.
  */
 #pragma once
 
@@ -25,7 +26,7 @@ struct jail {
 	const char *user;      /* USER and LOGNAME */
 	/* A directory of devices (devices.h) to be seen instead of this machine's; NULL: there is none. */
 	const char *devices;
-	bool no_network; /* each command has a loopback of its own */
+	enum network network; /* but for this machine's each command has one of its own */
 	/* What bounds commands; NULL: the next two do. */
 	const struct cgroup *cgroup;
 	int64_t memory_mb, pids; /* of each process, of each command; 0: no bound */

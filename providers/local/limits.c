@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
+#include "providers/local/nat.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,13 +18,15 @@ enum err local_limits_asked(
 {
 	*out = (struct local_limits){
 		.taken = { .cpus = cfg->cpus, .memory_mb = cfg->memory_mb, .pids = cfg->pids },
+		.disk_mb = cfg->disk_mb,
 		.network = cfg->block_network ? NETWORK_NONE : cfg->network,
 	};
-	if (cfg->block_network && cfg->network == NETWORK_HOST)
-		return error_set(e, ERR_INVALID, "local: '%s' and '%shost': one of them",
+	if (cfg->block_network && (cfg->network == NETWORK_HOST || cfg->network == NETWORK_NAT))
+		return error_set(e, ERR_INVALID, "local: '%s' and '%s%s': one of them",
 			provider_option_name(cfg, OPTION_BLOCK_NETWORK),
-			provider_option_name(cfg, OPTION_NETWORK));
-	return ERR_OK;
+			provider_option_name(cfg, OPTION_NETWORK),
+			cfg->network == NETWORK_HOST ? "host" : "nat");
+	return out->network == NETWORK_NAT ? nat_check(e) : ERR_OK;
 }
 
 /* ---- The file ---- */
@@ -34,7 +37,7 @@ static enum err parse(FILE *file, struct local_limits *out, struct error *e)
 
 	if (fscanf(file, FORM, &out->taken.cpus, &out->taken.memory_mb, &out->taken.pids,
 		    &network) != 4 ||
-		network < NETWORK_DEFAULT || network > NETWORK_NONE)
+		network < NETWORK_DEFAULT || network > NETWORK_NAT)
 		return error_set(e, ERR_INVALID,
 			"local: the sandbox's file 'limits' cannot be read; remove it, and give "
 			"the options again");
@@ -107,14 +110,21 @@ enum err local_limits_bound(const struct local_limits *l, const struct provider_
 
 void local_limits_text(const struct local_limits *l, const char *by, char *out, size_t size)
 {
+	static const char *const networks[] = {
+		[NETWORK_DEFAULT] = "this machine's network",
+		[NETWORK_HOST] = "this machine's network",
+		[NETWORK_NONE] = "no network",
+		[NETWORK_NAT] = "a network behind an address translation",
+	};
 	int64_t pids = l->taken.pids ? l->taken.pids : LOCAL_PIDS;
-	char cpus[48] = "", memory[48] = "";
+	char cpus[48] = "", memory[48] = "", disk[48] = "";
 
 	if (l->taken.cpus > 0)
 		snprintf(cpus, sizeof cpus, "%g processors, ", l->taken.cpus);
 	if (l->taken.memory_mb)
 		snprintf(memory, sizeof memory, "%" PRId64 " MiB of memory, ", l->taken.memory_mb);
-	snprintf(out, size, "%s%s%" PRId64 " processes%s%s; %s", cpus, memory, pids,
-		by ? ", by " : "", by ? by : "",
-		l->network == NETWORK_NONE ? "no network" : "this machine's network");
+	if (l->disk_mb)
+		snprintf(disk, sizeof disk, "; %" PRId64 " MiB of disk", l->disk_mb);
+	snprintf(out, size, "%s%s%" PRId64 " processes%s%s%s; %s", cpus, memory, pids,
+		by ? ", by " : "", by ? by : "", disk, networks[l->network]);
 }

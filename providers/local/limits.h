@@ -15,11 +15,13 @@
 
 struct local_limits {
 	struct cgroup_limits taken; /* 0: not asked for */
+	int64_t disk_mb;            /* disk.h; not in the file */
 	enum network network;       /* NETWORK_DEFAULT: as NETWORK_HOST */
 };
 
 #define LOCAL_LIMIT_OPTIONS                                                                        \
-	(OPTION_CPUS | OPTION_MEMORY | OPTION_PIDS | OPTION_NETWORK | OPTION_BLOCK_NETWORK)
+	(OPTION_CPUS | OPTION_MEMORY | OPTION_DISK | OPTION_PIDS | OPTION_NETWORK |                \
+		OPTION_BLOCK_NETWORK)
 
 /* ERR_INVALID: the network is asked for twice, each time another one. */
 enum err local_limits_asked(

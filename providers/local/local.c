@@ -147,7 +147,7 @@ static void fill_jail(struct local *l)
 		.tmp = l->store.tmp,
 		.user = l->user,
 		.devices = l->store.devices,
-		.no_network = limits->network == NETWORK_NONE };
+		.network = limits->network };
 	if (l->cgroup.procs >= 0) {
 		l->jail.cgroup = &l->cgroup;
 		return;
@@ -281,9 +281,10 @@ static enum err local_url(struct provider *p, const struct call *call, unsigned 
 	struct buf *out, struct error *e)
 {
 	(void)call;
-	if (local_of(p)->jail.no_network)
+	if (local_of(p)->jail.network == NETWORK_NONE || local_of(p)->jail.network == NETWORK_NAT)
 		return error_set(e, ERR_UNSUPPORTED,
-			"local:%s has no network; its commands alone reach its ports",
+			"local:%s has no network of this machine; its commands alone reach its "
+			"ports",
 			local_of(p)->id);
 	buf_printf(out, "http://127.0.0.1:%u", port);
 	return ERR_OK;

@@ -4,6 +4,7 @@
 #include "providers/base/log.h"
 #include "providers/home.h"
 #include "providers/local/devices.h"
+#include "providers/local/disk.h"
 #include "providers/verbs.h"
 
 #include <dirent.h>
@@ -382,12 +383,15 @@ enum err local_store_open(
 {
 	AUTO_FREE char *path = NULL;
 	AUTO_CLOSE int store = -1, sandbox = -1;
+	int64_t disk_mb = 0;
 	enum err kind;
 
 	*s = LOCAL_STORE_NONE;
 	kind = local_store_check_name(name, e);
 	if (!kind)
 		kind = open_store(true, &path, &store, e);
+	if (!kind)
+		kind = local_disk_open(store, path, name, asked->disk_mb, &disk_mb, e);
 	if (!kind)
 		kind = make_sandbox(store, name, &sandbox, e);
 	if (!kind)
@@ -398,6 +402,7 @@ enum err local_store_open(
 		kind = open_devices(s, sandbox, path, name, e);
 	if (!kind)
 		kind = open_limits(s, sandbox, asked, e);
+	s->limits.disk_mb = disk_mb;
 	if (kind)
 		local_store_close(s);
 	return kind;
@@ -604,5 +609,8 @@ enum err local_store_delete(const char *name, struct error *e)
 	kind = hold(lock, name, LOCK_EX, &why);
 	if (kind)
 		return kind == ERR_STALE ? ERR_OK : error_set(e, kind, "%s", why.text);
+	if (local_disk_remove(store, path, name))
+		return unlinkat(store, name, AT_REMOVEDIR) ? error_errno(e, errno, "local:%s", name)
+							   : ERR_OK;
 	return remove_sandbox(store, sandbox, name, e);
 }

@@ -10,6 +10,7 @@
  *              tmp/                         /tmp of the jail
  *              dev/                         of root's sandboxes: their devices
  *              limits                       what bounds its programs, where that was asked for
+ *      $XDG_DATA_HOME/sandboxfs/.NAME.disk  what is mounted on NAME/ to bound it (disk.h)
  *
  * What lies below `user`, `.staging`, `home` and `tmp` is the sandbox's to choose, also as symbolic
  * links: it is only ever opened with O_NOFOLLOW, one name at a time. These directories themselves

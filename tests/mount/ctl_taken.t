@@ -64,8 +64,9 @@ ok "there is a row for each option" test "$(wc -l <rows)" -ge 20
 before=$(count)
 while IFS=$tab read -r _ _ option sentence; do
 	[ -z "$sentence" ] || says "--$option is refused" 1 "sandboxctl: $sentence" ctl create "$PROVIDER" $(words_of "$option")
-	# No sandbox of this machine has processors where there is no cgroup: local_limits.t.
-	[ -n "$sentence" ] || [ "$PROVIDER:$option" = local:cpus ] || ok "--$option is taken" takes "$option"
+	# No sandbox of this machine has processors where there is no cgroup, or a disk without root: local_limits.t.
+	case $PROVIDER:$option in local:cpus | local:disk) continue ;; esac
+	[ -n "$sentence" ] || ok "--$option is taken" takes "$option"
 done <rows
 is "nothing is left" "$(count)" "$before"
 done_testing

@@ -77,7 +77,7 @@ unbounded() {
 
 # A port of this machine.
 python3 -c 'import socket, time
-s = socket.create_server(("127.0.0.1", 0))
+s = socket.create_server(("", 0))
 print(s.getsockname()[1], flush=True)
 time.sleep(3600)' >port &
 tap_helpers="$tap_helpers $!"
@@ -91,15 +91,66 @@ while [ $((count += 1)) -le 110 ]; do
 	tap_helpers="$tap_helpers $!"
 done
 
+# Where this machine has an address besides those of its loopback.
+translated() {
+	mount_sandbox "nat.$MOUNT_AS" network=nat
+	run 'tail -n +3 /proc/net/dev | cut -d : -f 1 | xargs; cat /etc/resolv.conf'
+	ok "a network of its own has a name server" grep -q '"stdout": "lo tap0\\nnameserver 10.0.2.3\\n"' response
+	for address in 127.0.0.1 10.0.2.2; do
+		run "timeout 20 bash -c 'exec 3<>/dev/tcp/$address/$PORT' && echo reached"
+		fails "this machine's 127.0.0.1 is not reached at $address" grep -q '"stdout": "reached' response
+	done
+	run "exec 3<>/dev/tcp/$ADDRESS/$PORT && echo reached"
+	ok "others are" grep -q '"stdout": "reached' response
+	unmount
+}
+
 for_each_user bounded
+ADDRESS=$(hostname -I | cut -d' ' -f1)
+if command -v slirp4netns >/dev/null && [ -n "$ADDRESS" ] && [ -c /dev/net/tun ]; then
+	translated
+else
+	like "what it needs is told" "$(ctl create local --network nat 2>&1)" \
+		"needs slirp4netns, which (is not installed: apt install slirp4netns|could not make one here)"
+fi
 for_each_user unbounded
 
 name=$(ctl create local --memory 300M --pids 50 --network none 2>err)
 like "create says how it is bounded" "$(cat err; ctl info --inside "$name")" 'rlimits|a cgroup'
 like "info tells the limits" "$(ctl info "$name")" '^limits +300 MiB of memory, 50 processes; no network$'
-like "its ports are nobody's" "$(ctl url "$name" 8000 2>&1)" 'has no network; its commands alone reach its ports'
+like "its ports are nobody's" "$(ctl url "$name" 8000 2>&1)" 'has no network of this machine; its commands alone reach its ports'
 like "a network that is two" "$(ctl create local --network host --block-network 2>&1)" \
 	"'--block-network' and '--network=host': one of them"
-like "a disk that cannot be bounded" "$(ctl create local --disk 1G 2>&1)" "cannot be given '--disk='; leave it out"
 ctl delete "$name"
+
+# ---- A disk of its own ---------------------------------------------------------------------------
+
+if [ "$(id -u)" -ne 0 ]; then
+	like "a disk that an ordinary user cannot have" "$(ctl create local --disk 1G 2>&1)" 'takes root; leave its size out'
+elif ! name=$(ctl create local --disk 40M 2>err); then
+	like "where no disk can be made that is said" "$(cat err)" 'no disk of its own can be made here'
+else
+	id=${name#*:}
+	like "info tells the size" "$(ctl info "$name")" '^limits .*; 40 MiB of disk; '
+	ctl exec "$name" 'dd if=/dev/zero of=big bs=1M count=60 2>&1; rm big' </dev/null >said 2>&1
+	ok "a command has no more room" grep -q 'No space left on device' said
+	MNT=$SCRATCH/mnt.disk
+	mkdir "$MNT"
+	"$SANDBOXFS" "$name" "$MNT" 2>err
+	dd if=/dev/zero of="$MNT/big" bs=1M count=60 conv=fsync 2>said
+	ok "nor has the mount" grep -q 'No space left on device' said
+	expect_log "big: .*(o space|full)"
+	rm -f "$MNT/big"
+	tap_umount "$MNT"
+	like "it has another size already" "$("$SANDBOXFS" "$name" "$MNT" -o disk=1G 2>&1)" 'was made with a disk of 40 MiB'
+	ctl exec local:before true </dev/null
+	like "one that was made without a disk gets none" "$("$SANDBOXFS" local:before "$MNT" -o disk=1G 2>&1)" \
+		'was made without a disk of its own'
+	store=$XDG_DATA_HOME/sandboxfs
+	umount "$store/$id"
+	is "where it is not mounted any more it is mounted again" "$(ctl exec "$name" 'echo well' </dev/null)" well
+	ctl delete "$name"
+	is "it goes with the sandbox" "$(ls -A "$store" | grep -c "$id"; grep -c "$id" /proc/self/mounts)" "0
+0"
+fi
 done_testing
