@@ -195,6 +195,16 @@ enum err provider_url(struct provider *p, const struct call *call, unsigned port
 	return kind ? kind : buf_check(out, "a port's URL", e);
 }
 
+enum err provider_pages(struct provider *p, struct buf *out, struct error *e)
+{
+	if (!p->ops->pages)
+		return error_set(e, ERR_UNSUPPORTED,
+			"%s: its sandboxes have no web pages of their own; give a port",
+			p->ops->name);
+	p->ops->pages(p, out);
+	return ERR_OK;
+}
+
 enum err provider_execute(struct provider *p, const struct call *call,
 	const struct execute_request *request, execute_sink sink, void *context,
 	struct execute_result *result, struct error *e)

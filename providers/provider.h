@@ -202,6 +202,14 @@ struct client_option {
 	const char *refused; /* why it is not taken, and the way out; NULL: it is */
 };
 
+/* ---- A sandbox that is a container of this machine ---- */
+
+struct provider_container {
+	const char *image;
+	unsigned port;              /* at which the sandbox answers, of the container */
+	const char *const *options; /* for `docker run`, ended by NULL */
+};
+
 /* ---- The table ---- */
 
 enum provider_caps {
@@ -231,6 +239,9 @@ struct provider_ops {
 
 	/* Of the program that reaches its sandboxes, under the names that mounts by others give them; ended by a name of NULL. */
 	const struct client_option *client_options;
+
+	/* What its one sandbox is, where that is no service of a vendor's; NULL: it is. */
+	const struct provider_container *container;
 
 	/*
 	 * How much of `text`, what follows the provider's colon in a source, is the ID: nothing, or a colon and a path,
@@ -302,6 +313,9 @@ struct provider_ops {
 	enum err (*execute)(struct provider *p, const struct call *call,
 		const struct execute_request *request, execute_sink sink, void *context,
 		struct execute_result *result, struct error *e);
+
+	/* Adds lines of a name, a blank and a URL to `out`: the sandbox's own web pages. NULL: none. */
+	void (*pages)(struct provider *p, struct buf *out);
 
 	/* The batch verbs, as verbs.h says. Each may be NULL: the helper's. */
 	enum err (*list)(struct provider *p, const struct call *call,
@@ -387,6 +401,8 @@ enum err provider_extend(
 /* ERR_INVALID: that is no port. ERR_PROTOCOL: what the vendor tells is no URL that could be shown to anybody. */
 enum err provider_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
 	struct error *e);
+/* Lines of a name, a blank and a URL. ERR_UNSUPPORTED: the sandbox has no web pages of its own. */
+enum err provider_pages(struct provider *p, struct buf *out, struct error *e);
 enum err provider_execute(struct provider *p, const struct call *call,
 	const struct execute_request *request, execute_sink sink, void *context,
 	struct execute_result *result, struct error *e);

@@ -228,18 +228,43 @@ static enum err aio_url(struct provider *p, const struct call *call, unsigned po
 	return ERR_OK;
 }
 
+/* Source: the vendor's README. */
+static const struct {
+	const char *name, *path;
+} pages[] = {
+	{ "documentation", "/v1/docs" },
+	{ "desktop", "/vnc/index.html?autoconnect=true" },
+	{ "editor", "/code-server/" },
+	{ "notebook", "/jupyter" },
+	{ "mcp", "/mcp" },
+};
+
+static void aio_pages(struct provider *p, struct buf *out)
+{
+	for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
+		buf_printf(out, "%s %s%s\n", pages[i].name, aio_of(p)->address.url, pages[i].path);
+}
+
+/* Its browser needs system calls that Docker forbids otherwise, as that README says. */
+static const char *const container_options[] = { "--security-opt", "seccomp=unconfined", NULL };
+static const struct provider_container container = {
+	.image = "ghcr.io/agent-infra/sandbox:latest", .port = 8080, .options = container_options
+};
+
 const struct provider_ops aio_provider = {
 	.name = "aio",
 	.title = "Agent Infra Sandbox",
 	.key_names = "SANDBOX_API_KEY",
 	.caps = PROVIDER_TAKES_HEADERS | PROVIDER_SINGLE | PROVIDER_COMMANDS_PULSE,
 	.connect_options = OPTION_USER | OPTION_RESUME_NEVER,
+	.container = &container,
 	.create = aio_create,
 	.connect = aio_connect,
 	.list_sandboxes = aio_list,
 	.release = aio_release,
 	.info = aio_info,
 	.url = aio_url,
+	.pages = aio_pages,
 	.execute = attachment_execute,
 	.watch = attachment_watch,
 };

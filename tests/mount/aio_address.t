@@ -55,6 +55,59 @@ is "what is no header is refused" "$? $(cat err)" "1 sandboxfs: header= wants at
 is "and where there is no API to send it to" "$? $(cat err)" \
 	"1 sandboxfs: local: its requests have no headers of one's own; leave header= out"
 
+# ---- sandboxctl start, by a docker and a podman that are played ------------------------------------
+
+unset SANDBOX_HOST SANDBOX_PORT
+mkdir bin
+cat >bin/docker <<'END'
+#!/bin/sh
+echo "${0##*/} $*" >>"$PLAYED/calls"
+case "$1 $2" in
+"container inspect" | "image inspect") [ -e "$PLAYED/${0##*/}.$1" ] ;;
+"pull "*) >"$PLAYED/${0##*/}.image" ;;
+"run "* | "start "*) "$PLAYED/begin" >/dev/null 2>&1 ;;
+esac
+END
+chmod +x bin/docker
+cp bin/docker bin/podman
+# A port of this machine that is free.
+free=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+cat >begin <<END
+#!/bin/sh
+setsid node -e 'const net = require("net");
+	net.createServer((a) => {
+		const b = net.connect($port, "127.0.0.1");
+		for (const s of [a, b]) s.on("error", () => (a.destroy(), b.destroy()));
+		a.pipe(b).pipe(a);
+	}).listen($free, "127.0.0.1");
+	require("fs").writeFileSync("$PWD/began", String(process.pid));
+	setTimeout(() => process.exit(), 600000);' &
+END
+chmod +x begin
+started() {
+	env PATH="$PWD/bin:$PATH" PLAYED="$PWD" "$SANDBOXCTL" start aio --port "$free" "$@"
+}
+image=ghcr.io/agent-infra/sandbox:latest
+says "an image that is not here is not fetched unasked" 1 \
+	"sandboxctl: the image $image is not here; --pull has docker fetch it" started
+is "nor is a container made" "$(grep -c ' run ' calls)" 0
+touch podman.image
+says "where podman has it that is used" 0 "sandboxctl: podman stop sandboxfs-aio-$free ends it
+aio:localhost_$free" started
+tap_helpers="$tap_helpers $(cat began)"
+is "this machine alone reaches it" "$(grep ' run ' calls)" "podman run --detach --name sandboxfs-aio-$free \
+--publish 127.0.0.1:$free:8080 --security-opt seccomp=unconfined $image"
+touch podman.container
+printf '#!/bin/sh\n' >begin
+says "one that was stopped is started again" 0 "sandboxctl: podman stop sandboxfs-aio-$free ends it
+aio:localhost_$free" started
+is "it is the same" "$(tail -n 1 calls)" "podman start sandboxfs-aio-$free"
+rm podman.*
+started --image mine --pull >/dev/null 2>&1
+is "what is asked for is fetched" "$(grep -c '^docker pull mine$' calls)" 1
+says "a vendor's sandboxes are no containers" 1 "sandboxctl: local: its sandboxes are no containers of this machine; \
+sandboxctl create makes one" ctl start local
+
 if [ -e /proc/net/if_inet6 ] && grep -q '^00000000000000000000000000000001 ' /proc/net/if_inet6; then
 	relay_from ::1 six
 	export SANDBOX_HOST="[::1]:$(cat six)"

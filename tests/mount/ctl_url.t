@@ -10,7 +10,12 @@ needs python3
 a_sandbox url
 needed="sandboxctl: url: a sandbox and a port are needed, as in sandboxctl url local:demo 8080"
 says "no words" 2 "$needed" ctl url
-says "no port" 2 "$needed" ctl url "$SOURCE"
+if [ "$PROVIDER" = aio ]; then
+	like "without a port the web pages are told" "$(ctl url "$SOURCE")" '^desktop http://[^ ]*/vnc/index.html'
+	like "also as JSON" "$(ctl url --json "$SOURCE" | field editor)" '^http://[^ ]*/code-server/$'
+else
+	says "no port" 1 "sandboxctl: $PROVIDER: its sandboxes have no web pages of their own; give a port" ctl url "$SOURCE"
+fi
 for port in 0 65536 080 http 80x -1; do
 	fails "$port is no port" ctl url -- "$SOURCE" "$port"
 done

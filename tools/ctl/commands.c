@@ -16,6 +16,7 @@ static const struct ctl_command *const commands[] = {
 	&ctl_push,
 	&ctl_pull,
 	&ctl_url,
+	&ctl_start,
 	&ctl_status,
 	&ctl_sync,
 	&ctl_journal,

@@ -9,6 +9,7 @@
 #include "tools/say.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Far more than a vendor's URL has, with room for escapes. */
 #define URL_MAX 65536
@@ -42,7 +43,7 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 		r->word = value;
 		return 0;
 	case ARGP_KEY_END:
-		return r->port
+		return r->word
 			? 0
 			: ctl_usage(state,
 				  "a sandbox and a port are needed, as in %s local:demo 8080",
@@ -63,6 +64,32 @@ static enum err print_object(const struct request *r, const struct buf *url, str
 	return print_json(&json, stdout, e);
 }
 
+static enum err print_pages(const struct buf *pages, bool is_json, struct error *e)
+{
+	AUTO_BUF struct buf json = BUF_INIT(2 * URL_MAX);
+	AUTO_FREE char *text = strdup(buf_text(pages));
+	struct json_writer w = { .out = &json };
+	char *rest = text, *line, *url;
+
+	json_put_open(&w, NULL);
+	while (rest && (line = strsep(&rest, "\n")) && (url = strchr(line, ' '))) {
+		if (!is_json)
+			say(stdout, "%s", line);
+		*url++ = 0;
+		json_put_text(&w, line, url);
+	}
+	json_put_close(&w);
+	return is_json ? print_json(&json, stdout, e) : ERR_OK;
+}
+
+static enum err tell_pages(const struct target *t, bool is_json, struct error *e)
+{
+	AUTO_BUF struct buf pages = BUF_INIT(URL_MAX);
+	enum err kind = provider_pages(t->provider, &pages, e);
+
+	return kind ? kind : print_pages(&pages, is_json, e);
+}
+
 static enum err tell(const struct request *r, const struct ctl_common *common, struct error *e)
 {
 	AUTO_TARGET struct target t = { 0 };
@@ -71,6 +98,8 @@ static enum err tell(const struct request *r, const struct ctl_common *common, s
 
 	if (!kind)
 		kind = target_reach_account(&t, e);
+	if (!kind && !r->port)
+		return tell_pages(&t, common->json, e);
 	if (!kind)
 		kind = provider_url(t.provider, &t.call, r->port, &url, e);
 	if (kind)
@@ -92,9 +121,10 @@ static enum err run(struct ctl_run *run, struct error *e)
 
 const struct ctl_command ctl_url = {
 	.name = "url",
-	.arguments = "PROVIDER:ID PORT",
+	.arguments = "PROVIDER:ID [PORT]",
 	.summary = "Tell where a port of a sandbox is reached from outside",
-	.details = "Whether something listens on it is not asked.",
+	.details = "Whether something listens on it is not asked. Without a port it tells the web "
+		   "pages that the sandbox itself has, where it has some.",
 	.flags = CTL_JSON | CTL_ACCOUNT,
 	.argp = &(const struct argp){ .parser = take_word },
 	.run = run,
