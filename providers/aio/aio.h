@@ -8,7 +8,7 @@
  *      where it is                     address.c
  *      what its answers mean           verdict.c
  *      sessions, of which any command needs one       sessions.c
- *      running a program               bash.c
+ *      running a program               bash.c; in images without /v1/bash shell.c
  *      files                           deliver.c
  *
  * Nothing in its interface makes, lists, stops or deletes a sandbox: that is its owner's business (docker). Its own

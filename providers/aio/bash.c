@@ -3,6 +3,7 @@
  * lets the program go on; what it prints then is asked for from where the answer before ended.
  */
 #include "providers/aio/aio.h"
+#include "providers/aio/run.h"
 #include "providers/aio/verdict.h"
 #include "providers/base/cleanup.h"
 #include "providers/json.h"
@@ -12,9 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Linux's longest argument, of which the whole text is one: `bash -c TEXT`. */
-#define TEXT_MAX 131071
-#define BODY_MAX ((size_t)2 * TEXT_MAX + 1024)
+#define BODY_MAX ((size_t)2 * AIO_TEXT_MAX + 1024)
 /* The proxy before the service gives up after 60 s of silence (nginx's proxy_read_timeout). */
 #define ANSWER_MS 20000
 
@@ -26,13 +25,8 @@
 #define GATHER_MS 100
 
 struct bash_run {
-	struct aio *a;
-	const struct call *call;
-	execute_sink sink;
-	void *sink_context;
-	struct buf text;
+	struct aio_run_request asked;
 	unsigned flags; /* enum run_flags */
-	const struct remote_upload *upload;
 	bool is_stream; /* its output is wanted while it runs */
 
 	char session[SESSION_ID_SIZE], command[SESSION_ID_SIZE];
@@ -45,12 +39,18 @@ struct bash_run {
 
 /* ---- What is asked ---- */
 
-/* Seconds, in any locale. The caller's patience is longer than what he asks the service to have. */
+int64_t aio_answer_ms(const struct call *call)
+{
+	int64_t limit_ms = call_progress_ms(call);
+	bool is_short = limit_ms >= 0 && limit_ms < ANSWER_MS * 3 / 2;
+
+	return is_short ? limit_ms * 2 / 3 : ANSWER_MS;
+}
+
+/* Seconds, in any locale. */
 static void put_patience(const struct bash_run *run, struct json_writer *w, const char *name)
 {
-	int64_t limit_ms = call_progress_ms(run->call);
-	bool is_short = limit_ms >= 0 && limit_ms < ANSWER_MS * 3 / 2;
-	int64_t answer_ms = is_short ? limit_ms * 2 / 3 : ANSWER_MS;
+	int64_t answer_ms = aio_answer_ms(run->asked.call);
 	char seconds[32];
 
 	snprintf(seconds, sizeof seconds, "%" PRId64 ".%03d", answer_ms / 1000,
@@ -63,7 +63,7 @@ static enum err put_exec(const struct bash_run *run, struct buf *body, struct er
 	struct json_writer w = { .out = body };
 
 	json_put_open(&w, NULL);
-	json_put_bytes(&w, "command", run->text.bytes, run->text.len);
+	json_put_bytes(&w, "command", run->asked.text.bytes, run->asked.text.len);
 	if (*run->session)
 		json_put_text(&w, "session_id", run->session);
 	if (run->is_stream)
@@ -98,7 +98,7 @@ static struct rest_ask ask_with(
 		.path = path,
 		.body = buf_text(body),
 		.what = "running a program",
-		.id = run->a->address.id };
+		.id = run->asked.a->address.id };
 }
 
 /* ---- What is answered ---- */
@@ -111,7 +111,7 @@ static enum err pass_text(struct bash_run *run, struct json_object *data, const 
 	if (!*text)
 		return ERR_OK;
 	run->has_more = true;
-	return run->sink(run->sink_context, stream, text, strlen(text), e);
+	return run->asked.sink(run->asked.sink_context, stream, text, strlen(text), e);
 }
 
 static enum err take_output(struct bash_run *run, struct json_object *data, struct error *e)
@@ -139,10 +139,10 @@ static enum err take_status(struct bash_run *run, struct json_object *command, s
 	if (!strcmp(status, "killed") || !strcmp(status, "timed_out"))
 		return error_set(e, ERR_IO,
 			"aio:%s: the service ended a program, or could not start it: '%s'",
-			run->a->address.id, status);
+			run->asked.a->address.id, status);
 	if (strcmp(status, "completed") || code < -64 || code > 255)
 		return error_set(e, ERR_PROTOCOL, "aio:%s: a program's end is '%.40s'",
-			run->a->address.id, status);
+			run->asked.a->address.id, status);
 	/* -9: by signal 9. */
 	run->exit_code = (int)(code < 0 ? 128 - code : code);
 	return ERR_OK;
@@ -164,8 +164,8 @@ static enum err take_result(struct bash_run *run, struct json_object *answer, st
 static enum err perform(const struct bash_run *run, const struct rest_ask *ask,
 	struct json_object **answer, struct error *e)
 {
-	const struct rest *r = &run->a->account.rest;
-	enum err kind = rest_perform_large(r, run->call, ask, answer, e);
+	const struct rest *r = &run->asked.a->account.rest;
+	enum err kind = rest_perform_large(r, run->asked.call, ask, answer, e);
 
 	return kind ? kind : aio_judge(r, ask, 200, *answer, NULL, e);
 }
@@ -190,7 +190,7 @@ static enum err ask_for_more(struct bash_run *run, struct error *e)
 static enum err let_gather(struct bash_run *run, struct error *e)
 {
 	run->hasty = run->has_more ? run->hasty + 1 : 0;
-	return run->is_running && run->hasty > HASTY_MAX ? call_sleep(run->call, GATHER_MS, e)
+	return run->is_running && run->hasty > HASTY_MAX ? call_sleep(run->asked.call, GATHER_MS, e)
 							 : ERR_OK;
 }
 
@@ -212,11 +212,11 @@ static enum err follow(struct bash_run *run, struct error *e)
 static enum err send_both(struct bash_run *run, const struct rest_ask *ask,
 	struct json_object **answer, struct error *e)
 {
-	const struct rest_ask upload = aio_upload_ask(run->a, run->upload);
+	const struct rest_ask upload = aio_upload_ask(run->asked.a, run->asked.upload);
 	bool has_arrived;
 
-	return rest_perform_both(
-		&run->a->account.rest, run->call, ask, answer, &has_arrived, &upload, e);
+	return rest_perform_both(&run->asked.a->account.rest, run->asked.call, ask, answer,
+		&has_arrived, &upload, e);
 }
 
 static enum err exec(struct bash_run *run, struct error *e)
@@ -229,7 +229,8 @@ static enum err exec(struct bash_run *run, struct error *e)
 	if (kind)
 		return kind;
 	ask.flags = run->flags & RUN_REPEATABLE ? HTTP_REPEATABLE : 0;
-	kind = run->upload ? send_both(run, &ask, &answer, e) : perform(run, &ask, &answer, e);
+	kind = run->asked.upload ? send_both(run, &ask, &answer, e)
+				 : perform(run, &ask, &answer, e);
 	if (!kind)
 		kind = take_result(run, answer, e);
 	if (!kind && run->is_running)
@@ -240,14 +241,14 @@ static enum err exec(struct bash_run *run, struct error *e)
 /* In a session of its own: whatever is left in one after a failure ends with it. */
 static enum err run_once(struct bash_run *run, struct error *e)
 {
-	struct sessions *sessions = &run->a->sessions;
-	enum err kind = sessions_take(sessions, run->call, run->session, e);
+	struct sessions *sessions = &run->asked.a->sessions;
+	enum err kind = sessions_take(sessions, run->asked.call, run->session, e);
 
 	if (kind)
 		return kind;
 	run->is_reused = *run->session;
-	if ((run->upload || run->is_stream) && !run->is_reused)
-		kind = sessions_make(sessions, run->call, run->session, e);
+	if ((run->asked.upload || run->is_stream) && !run->is_reused)
+		kind = sessions_make(sessions, run->asked.call, run->session, e);
 	if (!kind)
 		kind = exec(run, e);
 	if (kind)
@@ -257,35 +258,33 @@ static enum err run_once(struct bash_run *run, struct error *e)
 	return kind;
 }
 
-static enum err say_too_old(const struct aio *a, struct error *e)
-{
-	return error_set(e, ERR_UNSUPPORTED,
-		"aio:%s: its image has no /v1/bash; start the container from a newer one (1.9 and "
-		"later "
-		"have it)",
-		a->address.id);
-}
-
 /* ERR_STALE and ERR_BUSY are the service's refusals of a session (verdict.h): nothing was run. */
 static enum err run_somewhere(struct bash_run *run, struct error *e)
 {
+	struct sessions *sessions = &run->asked.a->sessions;
 	struct error why = { 0 };
+
+	if (sessions->is_shell)
+		return aio_shell_run(&run->asked, &run->exit_code, e);
+
 	enum err kind = run_once(run, &why);
 
 	while (run->is_reused && (kind == ERR_STALE || kind == ERR_BUSY))
 		kind = run_once(run, &why);
-	if (kind == ERR_STALE)
-		return say_too_old(run->a, e);
+	if (kind == ERR_STALE) {
+		sessions->is_shell = true;
+		return aio_shell_run(&run->asked, &run->exit_code, e);
+	}
 	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
 static enum err run_text(struct bash_run *run, struct error *e)
 {
-	enum err kind = buf_check(&run->text, "a program's arguments", e);
+	enum err kind = buf_check(&run->asked.text, "a program's arguments", e);
 
 	if (!kind)
 		kind = run_somewhere(run, e);
-	buf_release(&run->text);
+	buf_release(&run->asked.text);
 	return kind;
 }
 
@@ -294,9 +293,9 @@ static enum err run_program(
 {
 	enum err kind;
 
-	run->text = (struct buf)BUF_INIT(TEXT_MAX);
-	remote_text_add(&run->text, argv);
-	buf_add_string(&run->text, " </dev/null");
+	run->asked.text = (struct buf)BUF_INIT(AIO_TEXT_MAX);
+	remote_text_add(&run->asked.text, argv);
+	buf_add_string(&run->asked.text, " </dev/null");
 	kind = run_text(run, e);
 	*exit_code = run->exit_code;
 	return kind;
@@ -306,12 +305,12 @@ enum err aio_run(void *context, const struct call *call, const char *const *argv
 	const struct remote_upload *upload, execute_sink sink, void *sink_context, int *exit_code,
 	struct error *e)
 {
-	struct bash_run run = { .a = context,
-		.call = call,
-		.sink = sink,
-		.sink_context = sink_context,
-		.flags = flags,
-		.upload = upload };
+	struct bash_run run = { .asked = { .a = context,
+					.call = call,
+					.sink = sink,
+					.sink_context = sink_context,
+					.upload = upload },
+		.flags = flags };
 
 	return run_program(&run, argv, exit_code, e);
 }
@@ -319,13 +318,11 @@ enum err aio_run(void *context, const struct call *call, const char *const *argv
 enum err aio_stream(void *context, const struct call *call, const char *const *argv,
 	execute_sink sink, void *sink_context, int *exit_code, struct error *e)
 {
-	struct aio *a = context;
-	struct bash_run run = { .a = a,
-		.call = call,
-		.sink = sink,
-		.sink_context = sink_context,
+	struct bash_run run = {
+		.asked = { .a = context, .call = call, .sink = sink, .sink_context = sink_context },
 		.flags = RUN_REPEATABLE,
-		.is_stream = true };
+		.is_stream = true
+	};
 
 	return run_program(&run, argv, exit_code, e);
 }

@@ -24,10 +24,10 @@ enum err sessions_init(
 static void end(struct sessions *s, const char *id)
 {
 	const struct call call = { .progress_ms = CLOSE_MS, .is_background = true };
-	const struct rest_ask ask = { .method = HTTP_POST,
-		.path = "/v1/bash/sessions/",
+	const struct rest_ask ask = { .method = s->is_shell ? HTTP_DELETE : HTTP_POST,
+		.path = s->is_shell ? "/v1/shell/sessions/" : "/v1/bash/sessions/",
 		.about = id,
-		.below = "/close",
+		.below = s->is_shell ? NULL : "/close",
 		.what = "closing a session",
 		.id = s->sandbox };
 
@@ -78,7 +78,7 @@ enum err sessions_make(
 	struct sessions *s, const struct call *call, char id[SESSION_ID_SIZE], struct error *e)
 {
 	const struct rest_ask ask = { .method = HTTP_POST,
-		.path = "/v1/bash/sessions/create",
+		.path = s->is_shell ? "/v1/shell/sessions/create" : "/v1/bash/sessions/create",
 		.body = "{}",
 		.what = "making a session",
 		.id = s->sandbox };

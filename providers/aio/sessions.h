@@ -1,5 +1,5 @@
 /*
- * sessions.h - bash sessions of a sandbox that are used again.
+ * sessions.h - sessions of a sandbox that are used again: of /v1/bash, or of /v1/shell.
  *
  * Every command needs one of its own while it runs: the service makes a new one for a command that names none, keeps it,
  * and allows only so many. So no more than SESSIONS_MAX are in use at a time, whoever finds none left waits, and those
@@ -10,6 +10,7 @@
 #include "providers/rest/rest.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* Longer than any that the service makes (UUIDs). */
 #define SESSION_ID_SIZE 80
@@ -20,6 +21,7 @@ struct sessions {
 	const struct rest *rest; /* outlives it */
 	const char *sandbox;     /* its ID, for messages; likewise */
 	int places_fd;           /* an eventfd that counts those not in use */
+	atomic_bool is_shell;    /* the image has no /v1/bash; set once, while none is idle */
 	pthread_mutex_t lock;
 	size_t idle;                             /* lock */
 	char ids[SESSIONS_MAX][SESSION_ID_SIZE]; /* of the idle; lock */

@@ -4,7 +4,15 @@
 #include <string.h>
 
 /* Where a 400 and a 404 are about sessions. */
-#define BASH "/v1/bash/"
+static bool is_about_session(const char *path)
+{
+	static const char *const roots[] = { "/v1/bash/", "/v1/shell/" };
+
+	for (size_t i = 0; i < 2; i++)
+		if (!strncmp(path, roots[i], strlen(roots[i])))
+			return true;
+	return false;
+}
 
 /* ---- Whose an answer is ---- */
 
@@ -92,7 +100,7 @@ enum err aio_judge(const struct rest *r, const struct rest_ask *ask, int status,
 	if (status >= 200 && status < 300)
 		return rest_flag(json, "success", true) ? ERR_OK : say_failed(ask, json, e);
 	find_words(json, words, sizeof words);
-	if (!strncmp(ask->path, BASH, strlen(BASH)) && (status == 400 || status == 404))
+	if (is_about_session(ask->path) && (status == 400 || status == 404))
 		return error_set(e, status == 400 ? ERR_BUSY : ERR_STALE, "aio:%s: %s: %s", ask->id,
 			ask->what, words);
 	switch (status) {

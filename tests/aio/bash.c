@@ -21,6 +21,7 @@ TestSuite(bash, .fini = fixture_end, .timeout = 300);
 	"{\"success\":true,\"data\":{\"session_id\":\"s1\",\"stdout\":\"" text                     \
 	"\",\"stderr\":\"\",\"offset\":" at                                                        \
 	",\"stderr_offset\":0,\"command\":{\"status\":\"" status "\",\"exit_code\":" code "}}}"
+#define NOT_FOUND  "{\"detail\":\"Not Found\"}"
 #define NO_SESSION "{\"detail\":\"Session not found\"}"
 #define GOOD       "{\"success\":true,\"data\":null}"
 
@@ -177,17 +178,19 @@ Test(bash, too_many_sessions_are_told)
 	cr_expect(strstr(fixture()->e.text, "Maximum number of sessions (10)") != NULL);
 }
 
-Test(bash, an_image_without_it_is_told_which_has_it)
+Test(bash, an_image_without_any_is_told_which_has_it)
 {
-	static const struct canned_row rows[] = { { EXEC, 404, "{\"detail\":\"Not Found\"}",
-		NULL } };
+	static const struct canned_row rows[] = { { EXEC, 404, NOT_FOUND, NULL },
+		{ UPLOAD, 200, GOOD, NULL },
+		{ "POST /v1/shell/sessions/create ", 404, NOT_FOUND, NULL } };
 	struct ran ran;
 
 	FIXTURE_START(NULL, rows);
 	ran = run();
 	canned_stop(&fixture()->server);
 	cr_expect(eq(int, ran.err, ERR_UNSUPPORTED));
-	cr_expect(strstr(fixture()->e.text, "has no /v1/bash") != NULL, "%s", fixture()->e.text);
+	cr_expect(strstr(fixture()->e.text, "neither /v1/bash nor /v1/shell") != NULL, "%s",
+		fixture()->e.text);
 }
 
 Test(bash, what_lasts_is_followed_from_where_the_answer_before_ended)

@@ -31,7 +31,8 @@ function isAllowed(key, req) {
 
 // Without what changes from one request to the next: ids, queries.
 export function edgeKind(req) {
-	const path = req.url.replace(/\?.*$/s, "").replace(/^(\/v1\/bash\/sessions\/)[^/]+\/close$/, "$1ID/close");
+	const path = req.url.replace(/\?.*$/s, "").replace(/^(\/v1\/bash\/sessions\/)[^/]+\/close$/, "$1ID/close")
+		.replace(/^(\/v1\/shell\/sessions\/)(?!create$)[^/]+$/, "$1ID");
 	return `${req.method} ${path}`;
 }
 

@@ -15,6 +15,7 @@ import { HttpError, sendError } from "./answer.mjs";
 import { bashRoutes } from "./bash.mjs";
 import { download } from "./download.mjs";
 import { fileRoutes } from "./files.mjs";
+import { shellRoutes } from "./shell.mjs";
 import { upload } from "./upload.mjs";
 
 const IO = "/run/daemon/io";
@@ -66,9 +67,9 @@ const sandboxRoutes = (sandbox) => ({
 	"/v1/file/download": { GET: download },
 });
 
-// "/v1/bash/sessions/x/close" is a row with "*" in the place of x.
+// "/v1/bash/sessions/x/close" and "/v1/shell/sessions/x" are rows with "*" in the place of x.
 function findRoute(routes, pathname) {
-	const starred = pathname.replace(/^(\/v1\/bash\/sessions\/)[^/]+(\/close)$/, "$1*$2");
+	const starred = pathname.replace(/^(\/v1\/(?:bash|shell)\/sessions\/)[^/]+(\/close)?$/, "$1*$2");
 	return routes[pathname] ?? routes[starred];
 }
 
@@ -105,7 +106,9 @@ async function main() {
 		maxSessions: config.maxSessions,
 		version: config.hasBash ? VERSION : VERSION_WITHOUT_BASH,
 	};
-	const routes = { ...sandboxRoutes(sandbox), ...fileRoutes(sandbox), ...(config.hasBash ? bashRoutes(sandbox) : {}) };
+	const routes = {
+		...sandboxRoutes(sandbox), ...fileRoutes(sandbox), ...shellRoutes(sandbox), ...(config.hasBash ? bashRoutes(sandbox) : {}),
+	};
 	process.umask(0o022);
 	recordTo(`${IO}/received`);
 	fs.mkdirSync(PIPES, { mode: 0o700 });

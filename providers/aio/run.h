@@ -1,0 +1,24 @@
+/*
+ * run.h - one run of a program, shared by bash.c and shell.c.
+ */
+#pragma once
+
+#include "providers/aio/aio.h"
+
+/* Linux's longest argument, of which the whole text is one: `bash -c TEXT`. */
+#define AIO_TEXT_MAX 131071
+
+struct aio_run_request {
+	struct aio *a;
+	const struct call *call;
+	execute_sink sink;
+	void *sink_context;
+	struct buf text;                    /* one line of shell text, printable ASCII */
+	const struct remote_upload *upload; /* NULL: none */
+};
+
+/* Milliseconds that the service may hold an answer: less than the caller's patience. */
+int64_t aio_answer_ms(const struct call *call);
+
+/* By /v1/shell. As aio_run(); ERR_UNSUPPORTED: the image has none either. */
+enum err aio_shell_run(struct aio_run_request *asked, int *exit_code, struct error *e);

@@ -1,0 +1,280 @@
+/*
+ * Running a program in an image without /v1/bash (before version 1.3.0 of the interface): by /v1/shell.
+ *
+ * A shell session is a terminal: it has one output for both streams, may lose what scrolls away, and takes lines of a
+ * length that nobody documents. So the program's text travels as a script by /v1/file/upload, and each line of output is
+ *
+ *      NONCEo BASE64     a piece of the program's output; of its errors with "e"
+ *      NONCEo=COUNT      the end of a stream, and how many pieces it had
+ *      NONCExCODE        how the program ended
+ *
+ * which fit a terminal of 80 columns. What is missing is an error, never shorter output.
+ */
+#include "providers/aio/aio.h"
+#include "providers/aio/run.h"
+#include "providers/aio/verdict.h"
+#include "providers/base/base64.h"
+#include "providers/base/cleanup.h"
+#include "providers/base/hex.h"
+#include "providers/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define NONCE_BYTES 4
+#define NONCE_LEN   ((size_t)2 * NONCE_BYTES)
+/* Of the script's name, which nobody else in /tmp may guess. */
+#define NAME_BYTES 8
+/* Removes itself, so that nothing stays in the sandbox. $P begins each line. */
+#define SCRIPT_BEGIN                                                                               \
+	"rm -f -- \"$0\"; P=%s\n"                                                                  \
+	"lines() { base64 -w 68 | { n=0; while read -r l; do echo \"$P$1$l\"; n=$((n + 1)); "      \
+	"done; echo \"$P$1=$n\"; }; }\n"                                                           \
+	"{ { { "
+#define SCRIPT_END " 3>&-; echo \"${P}x$?\" >&3; } | lines o >&3; } 2>&1 | lines e >&3; } 3>&1\n"
+/* Bytes of a line before its base64, and of a whole one decoded. */
+#define PIECE_MAX 256
+
+struct shell_run {
+	struct aio_run_request *asked;
+	char nonce[NONCE_LEN + 1], script[64], session[SESSION_ID_SIZE];
+	bool is_reused, is_running;
+	/* Of output and errors: the pieces that came, and those that were sent; -1: no end came. */
+	long pieces[2], said[2];
+	int exit_code; /* -1: it did not come */
+};
+
+/* ---- What is asked ---- */
+
+static struct rest_ask ask_with(
+	const struct shell_run *run, const char *path, const struct buf *body)
+{
+	return (struct rest_ask){ .method = HTTP_POST,
+		.path = path,
+		.body = buf_text(body),
+		.what = "running a program",
+		.id = run->asked->a->address.id };
+}
+
+static enum err upload_script(const struct shell_run *run, struct error *e)
+{
+	const struct aio_run_request *asked = run->asked;
+	AUTO_BUF struct buf text = BUF_INIT(AIO_TEXT_MAX + 1024);
+
+	buf_printf(&text, SCRIPT_BEGIN, run->nonce);
+	buf_add(&text, asked->text.bytes, asked->text.len);
+	buf_add_string(&text, SCRIPT_END);
+
+	const struct remote_upload upload = { run->script, text.bytes, text.len };
+	enum err kind = buf_check(&text, "a command", e);
+
+	return kind ? kind : aio_upload(asked->a, asked->call, &upload, e);
+}
+
+static enum err put_exec(const struct shell_run *run, struct buf *body, struct error *e)
+{
+	struct json_writer w = { .out = body };
+	char command[sizeof run->script + 8];
+
+	snprintf(command, sizeof command, "bash %s", run->script);
+	json_put_open(&w, NULL);
+	json_put_text(&w, "id", run->session);
+	json_put_text(&w, "command", command);
+	json_put_integer(&w, "timeout", aio_answer_ms(run->asked->call) / 1000 + 1);
+	json_put_boolean(&w, "truncate", false);
+	json_put_close(&w);
+	return buf_check(body, "a command", e);
+}
+
+/* `seconds`: 0: does not wait. */
+static enum err put_session(
+	const struct shell_run *run, int64_t seconds, struct buf *body, struct error *e)
+{
+	struct json_writer w = { .out = body };
+
+	json_put_open(&w, NULL);
+	json_put_text(&w, "id", run->session);
+	if (seconds)
+		json_put_integer(&w, "seconds", seconds);
+	json_put_close(&w);
+	return buf_check(body, "a question", e);
+}
+
+/* ---- What is answered ---- */
+
+static enum err pass_piece(
+	struct shell_run *run, enum stream stream, const char *text, size_t len, struct error *e)
+{
+	AUTO_BUF struct buf piece = BUF_INIT(PIECE_MAX);
+	bool is_error = stream == STREAM_ERR;
+	enum err kind;
+
+	if (*text == '=') {
+		run->said[is_error] = strtol(text + 1, NULL, 10);
+		return ERR_OK;
+	}
+	run->pieces[is_error]++;
+	kind = base64_decode(&piece, text, len, e);
+	return kind ? kind
+		    : run->asked->sink(run->asked->sink_context, stream, piece.bytes, piece.len, e);
+}
+
+/* A line of the terminal, without its end. */
+static enum err take_line(struct shell_run *run, const char *line, size_t len, struct error *e)
+{
+	if (len < NONCE_LEN + 2 || strncmp(line, run->nonce, NONCE_LEN))
+		return ERR_OK;
+	line += NONCE_LEN + 1;
+	len -= NONCE_LEN + 1;
+	switch (line[-1]) {
+	case 'o': return pass_piece(run, STREAM_OUT, line, len, e);
+	case 'e': return pass_piece(run, STREAM_ERR, line, len, e);
+	case 'x': run->exit_code = (int)strtol(line, NULL, 10); return ERR_OK;
+	default: return ERR_OK;
+	}
+}
+
+static enum err check_whole(const struct shell_run *run, struct error *e)
+{
+	bool is_whole = run->exit_code >= 0 && run->exit_code <= 255;
+
+	for (int i = 0; i < 2; i++)
+		is_whole = is_whole && run->said[i] == run->pieces[i];
+	return is_whole ? ERR_OK
+			: error_set(e, ERR_PROTOCOL,
+				  "aio:%s: running a program: its output came back from the "
+				  "terminal of /v1/shell with pieces missing; an image with "
+				  "/v1/bash has none of that (1.9 and later)",
+				  run->asked->a->address.id);
+}
+
+static enum err take_output(struct shell_run *run, const char *text, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	while (!kind && *text) {
+		size_t len = strcspn(text, "\r\n");
+
+		kind = take_line(run, text, len, e);
+		text += len;
+		text += *text != 0;
+	}
+	return kind ? kind : check_whole(run, e);
+}
+
+/* `data`: of an exec or a view, both of which have the output once it has ended. */
+static enum err take_result(struct shell_run *run, struct json_object *data, struct error *e)
+{
+	const char *status = rest_text(data, "status", "");
+
+	run->is_running = !strcmp(status, "running") || !strcmp(status, "no_change_timeout");
+	if (run->is_running)
+		return ERR_OK;
+	if (strcmp(status, "completed"))
+		return error_set(e, ERR_IO,
+			"aio:%s: the service ended a program, or could not start it: '%.40s'",
+			run->asked->a->address.id, status);
+	return take_output(run, rest_text(data, "output", ""), e);
+}
+
+/* ---- One run ---- */
+
+static enum err ask_result(struct shell_run *run, const struct rest_ask *ask, struct error *e)
+{
+	const struct rest *r = &run->asked->a->account.rest;
+	AUTO_JSON struct json_object *answer = NULL;
+	enum err kind = rest_perform_large(r, run->asked->call, ask, &answer, e);
+
+	if (!kind)
+		kind = aio_judge(r, ask, 200, answer, NULL, e);
+	return kind ? kind : take_result(run, rest_member(answer, "data"), e);
+}
+
+/* Waits some seconds for its end, and looks. */
+static enum err look_again(struct shell_run *run, struct error *e)
+{
+	AUTO_BUF struct buf wait = BUF_INIT(1024), view = BUF_INIT(1024);
+	int64_t seconds = aio_answer_ms(run->asked->call) / 1000;
+	enum err kind = put_session(run, seconds ? seconds : 1, &wait, e);
+	struct rest_ask ask = ask_with(run, "/v1/shell/wait", &wait);
+
+	ask.flags = HTTP_REPEATABLE;
+	if (!kind)
+		kind = rest_perform(&run->asked->a->account.rest, run->asked->call, &ask, NULL, e);
+	if (!kind)
+		kind = put_session(run, 0, &view, e);
+	ask = ask_with(run, "/v1/shell/view", &view);
+	ask.flags = HTTP_REPEATABLE;
+	return kind ? kind : ask_result(run, &ask, e);
+}
+
+static enum err exec(struct shell_run *run, struct error *e)
+{
+	AUTO_BUF struct buf body = BUF_INIT(1024);
+	enum err kind = put_exec(run, &body, e);
+	struct rest_ask ask = ask_with(run, "/v1/shell/exec", &body);
+
+	if (!kind)
+		kind = ask_result(run, &ask, e);
+	while (!kind && run->is_running)
+		kind = look_again(run, e);
+	return kind;
+}
+
+static enum err run_once(struct shell_run *run, struct error *e)
+{
+	struct sessions *sessions = &run->asked->a->sessions;
+	enum err kind = sessions_take(sessions, run->asked->call, run->session, e);
+
+	if (kind)
+		return kind;
+	run->is_reused = *run->session;
+	if (!run->is_reused)
+		kind = sessions_make(sessions, run->asked->call, run->session, e);
+	if (!kind)
+		kind = exec(run, e);
+	if (kind)
+		sessions_drop(sessions, run->session);
+	else
+		sessions_put(sessions, run->session);
+	return kind;
+}
+
+static enum err name_it(struct shell_run *run, struct error *e)
+{
+	unsigned char random[NONCE_BYTES + NAME_BYTES];
+	char name[2 * NAME_BYTES + 1];
+
+	if (getrandom(random, sizeof random, 0) != sizeof random)
+		return error_errno(e, errno, "getrandom");
+	hex_encode(run->nonce, random, NONCE_BYTES);
+	hex_encode(name, random + NONCE_BYTES, NAME_BYTES);
+	snprintf(run->script, sizeof run->script, "/tmp/.sandboxfs-%s", name);
+	return ERR_OK;
+}
+
+enum err aio_shell_run(struct aio_run_request *asked, int *exit_code, struct error *e)
+{
+	struct shell_run run = { .asked = asked, .said = { -1, -1 }, .exit_code = -1 };
+	struct error why = { 0 };
+	enum err kind = name_it(&run, &why);
+
+	if (!kind && asked->upload)
+		kind = aio_upload(asked->a, asked->call, asked->upload, &why);
+	if (!kind)
+		kind = upload_script(&run, &why);
+	if (!kind)
+		kind = run_once(&run, &why);
+	/* The service's refusals of a session: nothing was run. */
+	while (run.is_reused && (kind == ERR_STALE || kind == ERR_BUSY))
+		kind = run_once(&run, &why);
+	*exit_code = run.exit_code;
+	if (kind == ERR_STALE)
+		return error_set(e, ERR_UNSUPPORTED,
+			"aio:%s: its image has neither /v1/bash nor /v1/shell; start the "
+			"container from a newer one (1.9 and later have both)",
+			asked->a->address.id);
+	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
+}

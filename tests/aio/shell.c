@@ -1,0 +1,75 @@
+/* Images without /v1/bash. */
+#include "tests/aio/fixture.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdio.h>
+#include <string.h>
+
+TestSuite(shell, .fini = fixture_end, .timeout = 300);
+
+#define SHELL  "POST /v1/shell/"
+#define UPLOAD "POST /v1/file/upload "
+#define GOOD   "{\"success\":true,\"data\":{\"session_id\":\"s1\"}}"
+
+struct heard {
+	char out[64], err[64];
+};
+
+static enum err hear(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	struct heard *h = context;
+
+	(void)e;
+	strncat(stream == STREAM_OUT ? h->out : h->err, bytes, len);
+	return ERR_OK;
+}
+
+/* Of an image that is known to have no /v1/bash. */
+static enum err run(struct heard *heard, int *exit_code)
+{
+	static const char *const argv[] = { "printf", "it's", NULL };
+	struct fixture *f = fixture();
+
+	f->sandbox.sessions.is_shell = true;
+	return aio_run(&f->sandbox, NULL, argv, 0, NULL, hear, heard, exit_code, &f->e);
+}
+
+#define SAYS(status, output)                                                                       \
+	"{\"success\":true,\"data\":{\"session_id\":\"s1\",\"status\":\"" status                   \
+	"\",\"output\":\"" output "\",\"exit_code\":0}}"
+
+Test(shell, output_that_never_came_is_an_error)
+{
+	static const struct canned_row rows[] = { { UPLOAD, 200, GOOD, NULL },
+		{ SHELL "sessions/create ", 200, GOOD, NULL },
+		{ SHELL "exec ", 200, SAYS("completed", "what is no output of ours\\r\\n"), NULL },
+		{ "DELETE /v1/shell/sessions/s1 ", 200, GOOD, NULL } };
+	struct heard heard = { "", "" };
+	int code;
+
+	FIXTURE_START(NULL, rows);
+	cr_expect(eq(int, run(&heard, &code), ERR_PROTOCOL));
+	canned_stop(&fixture()->server);
+	cr_expect(strstr(fixture()->e.text, "pieces missing") != NULL, "%s", fixture()->e.text);
+	cr_expect(fixture_has(2, "\"truncate\": false"));
+	cr_expect(fixture_has(2, "\"id\": \"s1\""));
+}
+
+Test(shell, what_the_service_ended_has_failed)
+{
+	static const struct canned_row rows[] = { { UPLOAD, 200, GOOD, NULL },
+		{ SHELL "sessions/create ", 200, GOOD, NULL },
+		{ SHELL "exec ", 200, SAYS("running", ""), NULL },
+		{ SHELL "wait ", 200, SAYS("terminated", ""), NULL },
+		{ SHELL "view ", 200, SAYS("terminated", ""), NULL },
+		{ "DELETE /v1/shell/sessions/s1 ", 200, GOOD, NULL } };
+	struct heard heard = { "", "" };
+	int code;
+
+	FIXTURE_START(NULL, rows);
+	cr_expect(eq(int, run(&heard, &code), ERR_IO));
+	canned_stop(&fixture()->server);
+	cr_expect(strstr(fixture()->e.text, "'terminated'") != NULL, "%s", fixture()->e.text);
+}
