@@ -23,7 +23,7 @@ struct inode *tree_made_nameless(struct tree *t, const struct tree_news *news, c
 		i->pins++;
 		i->extra->staged = staged;
 		i->gone = true;
-		i->attr_until_ms = news->until_ms;
+		i->attr_until_ms = timed_locked(t, news->until_ms);
 	}
 	pthread_mutex_unlock(&t->lock);
 	return i;
@@ -48,7 +48,7 @@ static enum err open_inode(struct tree *t, struct inode *i, bool may_be_lost, st
 	if (i->removing || (is_lost && !inode_extra_locked(i)->staged))
 		kind = error_set(e, ERR_STALE, "removed");
 	else
-		i->opens++;
+		i->opens++, t->opens++;
 	pthread_mutex_unlock(&t->lock);
 	return kind;
 }
@@ -81,7 +81,7 @@ static char *leave_staging_locked(struct tree *t, struct inode *i)
 char *tree_close(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
-	i->opens--;
+	i->opens--, t->opens--;
 	char *staged = leave_staging_locked(t, i);
 
 	inode_rest_locked(t, i);

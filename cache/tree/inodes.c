@@ -46,6 +46,7 @@ static void inode_enter_bucket_locked(struct tree *t, struct inode *i)
 
 	i->next_in_bucket = *first;
 	*first = i;
+	kernel_uses_until_locked(t, i->kernel_until_ms);
 }
 
 static void inode_leave_bucket_locked(struct tree *t, struct inode *i)

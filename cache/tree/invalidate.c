@@ -8,10 +8,8 @@ static void invalidate_validity(int64_t *until_ms, bool forget)
 		*until_ms = 0;
 }
 
-static void invalidate_locked(struct tree *t, bool forget)
+static void invalidate_each_locked(struct tree *t, bool forget)
 {
-	t->doubted = ++t->serial; /* answers under way are older than this */
-	t->validated_until_ms = t->root_until_ms = 0;
 	FOR_EACH_INODE(t, i)
 	{
 		invalidate_validity(&i->attr_until_ms, forget);
@@ -20,13 +18,23 @@ static void invalidate_locked(struct tree *t, bool forget)
 	for (size_t b = 0; b < t->names_room; b++)
 		for (struct dentry *d = t->names[b]; d; d = d->next_in_bucket)
 			invalidate_validity(&d->until_ms, forget);
+	t->timed_until_ms = 0;
+}
+
+/* Of much that is known nothing need be looked at while none of it has a time of its own. */
+static void invalidate_locked(struct tree *t, bool forget)
+{
+	t->doubted = ++t->serial; /* answers under way are older than this */
+	t->validated_until_ms = t->root_until_ms = 0;
+	invalidate_validity(&t->root->attr_until_ms, forget);
+	if (forget || t->timed_until_ms > tree_now_ms())
+		invalidate_each_locked(t, forget);
 }
 
 static void invalidate_all_locked(struct tree *t)
 {
 	invalidate_locked(t, false);
-	t->inodes_taken = t->names_taken = 0;
-	t->negative_taken = TAILQ_FIRST(&t->negatives);
+	taking_begins_locked(t);
 }
 
 void tree_invalidate_all(struct tree *t)

@@ -109,6 +109,13 @@ static void raise_until(int64_t *kernel_until_ms, int64_t until_ms)
 		*kernel_until_ms = until_ms;
 }
 
+/* Also while what is outdated is being taken: it may stand where that has been. */
+void kernel_uses_until_locked(struct tree *t, int64_t until_ms)
+{
+	raise_until(&t->kernel_until_ms, until_ms);
+	raise_until(&t->kernel_keeps_until_ms, until_ms);
+}
+
 /* What of the attributes is shown, as one number. */
 static uint64_t shown_hash_locked(const struct tree *t, const struct inode *i)
 {
@@ -135,8 +142,11 @@ void kernel_has_attr_locked(struct tree *t, struct inode *i, int64_t until_ms)
 	bool may_have_other = i->kernel_until_ms > now_ms && i->kernel_attr != given;
 
 	i->kernel_attr = may_have_other ? 0 : given;
-	t->given += i != t->root;
 	raise_until(&i->kernel_until_ms, kernel_until(until_ms));
+	if (i == t->root)
+		return;
+	t->given++;
+	kernel_uses_until_locked(t, i->kernel_until_ms);
 }
 
 int64_t tree_give_name(struct tree *t, struct inode *dir, const char *name, const struct inode *i)
@@ -146,8 +156,10 @@ int64_t tree_give_name(struct tree *t, struct inode *dir, const char *name, cons
 	bool may_keep = d && d->inode == i && !may_be_copied_up_locked(i);
 	int64_t until_ms = may_keep ? valid_until_locked(t, d->until_ms) : 0;
 
-	if (until_ms)
+	if (until_ms) {
 		raise_until(&d->kernel_until_ms, kernel_until(until_ms));
+		kernel_uses_until_locked(t, d->kernel_until_ms);
+	}
 	pthread_mutex_unlock(&t->lock);
 	return until_ms;
 }
@@ -276,10 +288,11 @@ static void take_inode_locked(struct taking *k, struct inode *i)
 {
 	bool has_attr = i != k->tree->root && has_attr_locked(k->tree, i, k->now_ms);
 
-	if (!has_attr && !i->opens)
+	if (has_attr ? keeps_attr_locked(k->tree, i, k->now_ms) : !i->opens) {
+		raise_until(&k->tree->kernel_keeps_until_ms,
+			i == k->tree->root ? 0 : i->kernel_until_ms);
 		return;
-	if (has_attr && keeps_attr_locked(k->tree, i, k->now_ms))
-		return;
+	}
 	i->kernel_until_ms = 0;
 	k->out[k->count++] = (struct tree_outdated){ .inode = i, .pages = i->opens > 0 };
 }
@@ -287,8 +300,10 @@ static void take_inode_locked(struct taking *k, struct inode *i)
 static void take_dentry_locked(struct taking *k, struct dentry *d)
 {
 	if (!has_name_locked(k->tree, d, k->now_ms) ||
-		is_held_again_locked(k->tree, d->until_ms, k->now_ms))
+		is_held_again_locked(k->tree, d->until_ms, k->now_ms)) {
+		raise_until(&k->tree->kernel_keeps_until_ms, d->kernel_until_ms);
 		return;
+	}
 	d->kernel_until_ms = 0;
 	take_name(k, d->dir, d->name);
 }
@@ -335,6 +350,16 @@ static bool take_names_locked(struct taking *k)
 	return t->names_taken == t->names_room;
 }
 
+void taking_begins_locked(struct tree *t)
+{
+	bool has_any = t->opens || t->kernel_until_ms > tree_now_ms();
+
+	t->negative_taken = TAILQ_FIRST(&t->negatives);
+	t->inodes_taken = has_any ? 0 : t->inodes_room;
+	t->names_taken = has_any ? 0 : t->names_room;
+	t->kernel_keeps_until_ms = 0;
+}
+
 bool tree_take_outdated(struct tree *t, struct tree_outdated *out, size_t room, size_t *count)
 {
 	struct taking k = { .tree = t,
@@ -347,6 +372,8 @@ bool tree_take_outdated(struct tree *t, struct tree_outdated *out, size_t room, 
 	take_negatives_locked(&k);
 	bool is_over = !t->negative_taken && take_inodes_locked(&k) && take_names_locked(&k);
 
+	if (is_over)
+		t->kernel_until_ms = t->kernel_keeps_until_ms;
 	pthread_mutex_unlock(&t->lock);
 	*count = k.count;
 	return !is_over;

@@ -70,7 +70,7 @@ static int64_t belief_in_news_locked(
 	bool is_held =
 		i->attr_until_ms == TREE_HELD && version_of(&i->attr) == version_of(&news->attr);
 
-	return is_held ? TREE_HELD : belief_locked(t, i, seen, news->until_ms);
+	return is_held ? TREE_HELD : plain_belief_locked(t, i, seen, news->until_ms);
 }
 
 /*
@@ -85,8 +85,7 @@ static struct timespec access_time_of_news_locked(const struct inode *i, const s
 	return is_unchanged ? i->attr.atime : news->atime;
 }
 
-bool take_news_locked(
-	const struct tree *t, struct inode *i, uint64_t seen, const struct tree_news *news)
+bool take_news_locked(struct tree *t, struct inode *i, uint64_t seen, const struct tree_news *news)
 {
 	const struct timespec atime = access_time_of_news_locked(i, &news->attr);
 	bool changed = S_ISREG(i->attr.mode) && contents_differ(&i->attr, &news->attr);
@@ -94,6 +93,8 @@ bool take_news_locked(
 	i->settled =
 		tree_settled_at(&news->attr, news->now) || stays_settled_locked(i, &news->attr);
 	i->attr_until_ms = belief_in_news_locked(t, i, seen, news);
+	if (i != t->root)
+		timed_locked(t, i->attr_until_ms);
 	awaited_ctime_told_locked(t, i, &news->attr);
 	i->attr = news->attr;
 	i->attr.atime = atime;

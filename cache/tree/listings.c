@@ -61,6 +61,8 @@ void tree_extend_validity(struct tree *t, struct inode *dir, const struct tree_l
 	const struct tree_listing *until)
 {
 	pthread_mutex_lock(&t->lock);
+	timed_locked(t, until->until_ms);
+	timed_locked(t, until->name_until_ms);
 	for (struct dentry *d = dir->children; d; d = d->sibling_next) {
 		raise_from(&d->until_ms, from->name_until_ms, until->name_until_ms);
 		raise_from(&d->inode->attr_until_ms, from->until_ms, until->until_ms);

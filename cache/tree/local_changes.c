@@ -270,7 +270,7 @@ struct inode *tree_made(
 }
 
 /* The kernel moves a name itself, and may use it under the new one for as long. */
-static void kernel_moves_name(struct inode *i)
+static void kernel_moves_name(struct tree *t, struct inode *i)
 {
 	int64_t until_ms = 0;
 
@@ -278,6 +278,7 @@ static void kernel_moves_name(struct inode *i)
 		until_ms = d->kernel_until_ms > until_ms ? d->kernel_until_ms : until_ms;
 	for (struct dentry *d = i->names; d; d = d->next_of_inode)
 		d->kernel_until_ms = until_ms;
+	kernel_uses_until_locked(t, until_ms);
 }
 
 static int64_t name_until(const struct inode *i, int64_t until_ms)
@@ -293,12 +294,12 @@ static void name_locked(struct tree *t, struct inode *dir, const char *name, str
 	struct dentry *d = dentry_new_locked(t, dir, name, i);
 
 	if (d) {
-		d->until_ms = name_until(i, until_ms);
+		d->until_ms = timed_locked(t, name_until(i, until_ms));
 		d->link_is_ours = is_ours;
 	} else {
 		dir->complete = false;
 	}
-	kernel_moves_name(i);
+	kernel_moves_name(t, i);
 	i->gone = false;
 	stray_begins_locked(t, i);
 }
@@ -345,6 +346,7 @@ void tree_renamed(struct tree *t, const struct tree_name *from, const struct tre
 	for (struct dentry *d = i->names; d; d = d->next_of_inode)
 		if (d->kernel_until_ms < kernel_until_ms)
 			d->kernel_until_ms = kernel_until_ms;
+	kernel_uses_until_locked(t, kernel_until_ms);
 	lost_from_sight_locked(t, i);
 	places_moved_locked(t, i, depth_before);
 	inode_unpin_locked(t, i);
@@ -391,6 +393,7 @@ void tree_exchanged(
 		a->kernel_until_ms = b->kernel_until_ms = a->kernel_until_ms > b->kernel_until_ms
 			? a->kernel_until_ms
 			: b->kernel_until_ms;
+		kernel_uses_until_locked(t, a->kernel_until_ms);
 		stray_begins_locked(t, first);
 		stray_begins_locked(t, second);
 		places_moved_locked(t, first, first_depth);

@@ -53,8 +53,9 @@ struct tree {
 	uint64_t held_from;
 	int64_t validated_until_ms; /* what is held is believed until then, monotonic; 0: it is in doubt */
 	bool decides; /* there was a change stream when it was last trusted by what the sandbox said */
-	bool is_offline;   /* since then nobody answered */
-	int64_t timed_ms;  /* how long what may not be held is believed */
+	bool is_offline;  /* since then nobody answered */
+	int64_t timed_ms; /* how long what may not be held is believed */
+	int64_t timed_until_ms; /* every belief with a time of its own, but for the root's attributes, ends by then */
 	uint32_t listings; /* begun so far */
 	LIST_HEAD(, tree_listing) under_way;
 	uint64_t held_alone;  /* the serial number of a listing that is held in any case; 0: none */
@@ -93,6 +94,9 @@ struct tree {
 	struct negative *negative_taken; /* the first one that tree_take_outdated() has not seen */
 	/* Buckets of which tree_take_outdated() has taken what is outdated. */
 	size_t inodes_taken, names_taken;
+	int64_t kernel_until_ms; /* after that the kernel uses nothing but the root's attributes */
+	int64_t kernel_keeps_until_ms; /* likewise, when all that is outdated has been taken */
+	size_t opens;                  /* handles, of all inodes */
 };
 
 /* How long a handler waits for another handler's change of the same inode: one call's progress limit. */
@@ -116,8 +120,7 @@ bool is_same_file(const struct attr *a, const struct attr *b);
 /* Whether an answer to what was asked at `seen` can speak of `i`: no change of it has begun or ended since. */
 bool is_news_locked(const struct tree *t, const struct inode *i, uint64_t seen);
 /* Takes the attributes of an answer that is news. Whether the contents changed, and not by our doing. */
-bool take_news_locked(
-	const struct tree *t, struct inode *i, uint64_t seen, const struct tree_news *news);
+bool take_news_locked(struct tree *t, struct inode *i, uint64_t seen, const struct tree_news *news);
 /* Adopts an own change's answer, as tree_adopt() says; false: doubts what is known instead. */
 bool adopt_locked(struct tree *t, struct inode *i, const struct tree_scope *s,
 	const struct attr *attr, int64_t until_ms);
@@ -207,6 +210,8 @@ bool is_absent_locked(const struct tree *t, const struct inode *dir);
 
 /* ---- kernel.c ---- */
 
+/* Anything but the root's attributes is used until then, or stands elsewhere now: no doubt may pass it over. */
+void kernel_uses_until_locked(struct tree *t, int64_t until_ms);
 /* The kernel is given attributes of `i` that it may use until then. */
 void kernel_has_attr_locked(struct tree *t, struct inode *i, int64_t until_ms);
 /* Attributes of `i` are outdated, `pages`: contents too. The kernel is told if it may use them. */
@@ -219,6 +224,8 @@ void kernel_forgets_name_locked(
 	struct tree *t, struct inode *dir, const char *name, struct dentry *d, bool is_gone);
 /* Any name may be in this directory now. */
 void kernel_forgets_absent_locked(struct tree *t, struct inode *dir);
+/* Everything is in doubt: tree_take_outdated() begins anew. */
+void taking_begins_locked(struct tree *t);
 /* The kernel does not look in this directory any more. */
 void negatives_drop_locked(struct tree *t, struct inode *dir);
 
@@ -230,8 +237,12 @@ bool is_valid_locked(const struct tree *t, int64_t until_ms, int64_t now_ms);
 /* Held, but the tree is not trusted. */
 bool is_invalid_locked(const struct tree *t, int64_t until_ms, int64_t now_ms);
 /* How long an answer of `i` to what was asked at serial number `asked` is believed: held if it may be, else as given. */
-int64_t belief_locked(
+int64_t plain_belief_locked(
 	const struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms);
+/* Notes that something is believed until then, which is returned: of anything but the root's attributes. */
+int64_t timed_locked(struct tree *t, int64_t until_ms);
+/* Both. */
+int64_t belief_locked(struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms);
 /* Whether any change of it would be told at once, or would have been when it was last trusted. */
 bool is_maybe_foreign_locked(const struct tree *t, const struct inode *i);
 /* Its attributes are not held any more, but believed for as long as any others. */

@@ -43,13 +43,26 @@ static bool is_watched_locked(const struct tree *t, const struct inode *i)
 }
 
 /* Of other file systems, and of staging, nothing is told by an audit or the change stream. */
-int64_t belief_locked(const struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms)
+int64_t timed_locked(struct tree *t, int64_t until_ms)
+{
+	if (until_ms != TREE_HELD && t->timed_until_ms < until_ms)
+		t->timed_until_ms = until_ms;
+	return until_ms;
+}
+
+int64_t plain_belief_locked(
+	const struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms)
 {
 	bool is_late_enough = asked >= t->held_from || (asked && asked == t->held_alone);
 	bool is_held = is_late_enough && i->attr.dev == t->root->attr.dev &&
 		!inode_extra_locked(i)->staged && is_watched_locked(t, i);
 
 	return is_held && until_ms ? TREE_HELD : until_ms;
+}
+
+int64_t belief_locked(struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms)
+{
+	return timed_locked(t, plain_belief_locked(t, i, asked, until_ms));
 }
 
 void tree_holds(struct tree *t, int64_t timed_ms, int64_t validated_until_ms)
@@ -163,7 +176,7 @@ bool is_maybe_foreign_locked(const struct tree *t, const struct inode *i)
 void stop_holding_locked(struct tree *t, struct inode *i)
 {
 	if (i->attr_until_ms == TREE_HELD)
-		i->attr_until_ms = tree_now_ms() + t->timed_ms;
+		i->attr_until_ms = timed_locked(t, tree_now_ms() + t->timed_ms);
 }
 
 /* ---- Audits ---- */

@@ -39,7 +39,7 @@ static void teardown(void)
 	tree_free(tree);
 }
 
-TestSuite(tree_lies, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(tree_lies, .init = setup, .fini = teardown, .timeout = 300);
 
 /* What was answered to a question of `seen`, pinned. */
 static struct inode *learn_at(

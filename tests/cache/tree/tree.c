@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -1171,15 +1172,15 @@ Test(tree, unused_inodes_are_forgotten_oldest_first)
 /* Enough for every bucket of the tables. */
 #define TAKEN_AT_ONCE 16
 
-/* Takes all that the kernel may use and is in doubt. */
-static void take_outdated(int *inodes, int *names)
+/* Takes at least so much of what the kernel may use and is in doubt. */
+static void take_some(int least, int *inodes, int *names)
 {
 	struct tree_outdated taken[TAKEN_AT_ONCE];
 	bool has_more = true;
 	size_t count;
 
 	*inodes = *names = 0;
-	while (has_more) {
+	while (has_more && *inodes + *names < least) {
 		has_more = tree_take_outdated(tree, taken, TAKEN_AT_ONCE, &count);
 		for (size_t n = 0; n < count; n++) {
 			*inodes += !taken[n].name;
@@ -1187,6 +1188,11 @@ static void take_outdated(int *inodes, int *names)
 			free(taken[n].name);
 		}
 	}
+}
+
+static void take_outdated(int *inodes, int *names)
+{
+	take_some(INT_MAX, inodes, names);
 }
 
 /* The kernel is given the inode and its name in the root. */
@@ -1235,32 +1241,154 @@ Test(tree, doubt_takes_nothing_that_the_kernel_has_forgotten_or_was_never_given)
 	cr_expect(eq(int, inodes + names, 0));
 }
 
+enum { MANY = 3000 };
+
+static struct inode *many[MANY];
+
+static void hand_out_many(void)
+{
+	char name[32];
+
+	for (uint64_t n = 0; n < MANY; n++) {
+		snprintf(name, sizeof name, "f%llu", (unsigned long long)n);
+		many[n] = learn(root, name, 1000 + n, S_IFREG | 0644);
+		hand_out(many[n], name);
+	}
+}
+
+static void kernel_forgets_many(void)
+{
+	for (size_t n = 0; n < MANY; n++)
+		tree_kernel_forget(tree, many[n], 1);
+}
+
 Test(tree, doubt_takes_all_of_many_though_more_become_known_meanwhile)
 {
-	enum { COUNT = 3000 };
-	struct inode *all[COUNT];
 	struct tree_outdated first[TAKEN_AT_ONCE];
 	int inodes, names;
 	size_t count;
 	char name[32];
 
-	for (uint64_t n = 0; n < COUNT; n++) {
-		snprintf(name, sizeof name, "f%llu", (unsigned long long)n);
-		all[n] = learn(root, name, 1000 + n, S_IFREG | 0644);
-		hand_out(all[n], name);
-	}
+	hand_out_many();
 	tree_invalidate_all(tree);
 	cr_assert(tree_take_outdated(tree, first, TAKEN_AT_ONCE, &count));
 	for (size_t n = 0; n < count; n++)
 		free(first[n].name);
-	for (uint64_t n = 0; n < COUNT; n++) {
+	for (uint64_t n = 0; n < MANY; n++) {
 		snprintf(name, sizeof name, "g%llu", (unsigned long long)n);
 		learn(root, name, 100000 + n, S_IFREG | 0644);
 	}
 	take_outdated(&inodes, &names);
-	cr_expect(eq(int, inodes + names + (int)count, 2 * COUNT));
-	for (size_t n = 0; n < COUNT; n++)
-		tree_kernel_forget(tree, all[n], 1);
+	cr_expect(eq(int, inodes + names + (int)count, 2 * MANY));
+	kernel_forgets_many();
+}
+
+Test(tree, a_name_that_moves_while_names_are_taken_is_taken_by_the_next_doubt)
+{
+	int inodes, more, names;
+	char from[32], to[32];
+
+	hand_out_many();
+	tree_invalidate_all(tree);
+	take_some(MANY + MANY / 2, &inodes, &names);
+	for (int n = 0; n < MANY; n++) {
+		snprintf(from, sizeof from, "f%d", n);
+		snprintf(to, sizeof to, "g%d", n);
+		rename_in_root(from, to, many[n]);
+	}
+	take_outdated(&inodes, &more);
+	names += more;
+	cr_expect(lt(int, names, MANY), "some moved to where names had been taken");
+	doubt_and_take(&inodes, &more);
+	cr_expect(eq(int, names + more, MANY));
+	kernel_forgets_many();
+}
+
+Test(tree, an_inode_that_loses_its_number_while_inodes_are_taken_is_taken_by_the_next_doubt)
+{
+	int before, inodes, more, names;
+	char name[32];
+
+	hand_out_many();
+	tree_invalidate_all(tree);
+	take_some(MANY / 2, &before, &names);
+	for (uint64_t n = 0; n < MANY; n++) {
+		snprintf(name, sizeof name, "h%llu", (unsigned long long)(n % 10));
+		learn(root, name, 1000 + n, S_IFIFO | 0644);
+	}
+	take_outdated(&inodes, &names);
+	doubt_and_take(&more, &names);
+	cr_expect(lt(int, before + inodes, MANY), "some went where inodes had been taken");
+	cr_expect(eq(int, before + inodes + more, MANY));
+	kernel_forgets_many();
+}
+
+Test(tree, of_what_the_kernel_does_not_use_a_doubt_looks_at_nothing)
+{
+	struct tree_outdated taken[TAKEN_AT_ONCE];
+	int inodes, names;
+	size_t count;
+
+	hand_out_many();
+	doubt_and_take(&inodes, &names);
+	cr_expect(eq(int, inodes + names, 2 * MANY));
+	tree_invalidate_all(tree);
+	cr_expect(not(tree_take_outdated(tree, taken, TAKEN_AT_ONCE, &count)), "one step");
+	cr_expect(zero(sz, count));
+	cr_assert(zero(int, tree_open(tree, many[7], NULL)));
+	doubt_and_take(&inodes, &names);
+	cr_expect(eq(int, inodes, 1), "who has it open asks for no name");
+	cr_expect(zero(ptr, tree_close(tree, many[7])));
+	kernel_forgets_many();
+}
+
+static bool is_believed(struct inode *i, const char *name)
+{
+	struct inode *found = NULL;
+	struct attr attr;
+	bool has_name = tree_find(tree, root, name, 0, &found, NULL) == TREE_KNOWN;
+
+	if (found)
+		tree_unpin(tree, found);
+	return has_name || tree_attr(tree, i, &attr);
+}
+
+static void expect_doubt_ends(struct inode *i, const char *name)
+{
+	cr_expect(is_believed(i, name), "%s", name);
+	tree_invalidate_all(tree);
+	cr_expect(not(is_believed(i, name)), "%s", name);
+}
+
+/* Each after a doubt that found nothing else with a time of its own. */
+Test(tree, whatever_gave_a_belief_a_time_of_its_own_a_doubt_ends_it)
+{
+	struct tree_news news = {
+		.attr = attr_of(3, S_IFREG | 0644), .until_ms = LATER, .name_until_ms = LATER
+	};
+	struct tree_listing from = { 0 }, longer = { .until_ms = LATER, .name_until_ms = LATER };
+	struct inode *f = learn(root, "f", 3, S_IFREG | 0644);
+	struct attr attr;
+	bool changed;
+
+	expect_doubt_ends(f, "f");
+	cr_assert(zero(int, tree_learn_attr(tree, f, tree_seen(tree), &news, &changed, NULL)));
+	expect_doubt_ends(f, "f");
+	rename_in_root("f", "g", f);
+	tree_invalidate_all(tree);
+	tree_extend_validity(tree, root, &from, &longer);
+	expect_doubt_ends(f, "g");
+	cr_assert(zero(int, tree_learn_attr(tree, f, tree_seen(tree), &news, &changed, NULL)));
+	rename_in_root("g", "h", f);
+	expect_doubt_ends(f, "h");
+	cr_assert(zero(int, tree_learn_attr(tree, f, tree_seen(tree), &news, &changed, NULL)));
+	expect_doubt_ends(f, "h");
+	news.attr = attr_of(5, S_IFREG | 0644);
+	news.begun = tree_seen(tree);
+	f = tree_made(tree, root, "made", &news);
+	expect_doubt_ends(f, "made");
+	tree_unpin(tree, f);
+	cr_expect(zero(i64, tree_attr(tree, root, &attr)));
 }
 
 /* As an audit confirms it that was asked after the doubt. */
