@@ -83,6 +83,9 @@ static enum err note_name(struct list_check *c, const char *name, struct error *
 {
 	uint64_t hash = XXH3_64bits_withSeed(name, strlen(name), (uintptr_t)c) | 1;
 
+	if (++c->entries > LIST_ENTRIES_MAX)
+		return error_set(
+			e, ERR_TOO_LARGE, "a directory of more than %d entries", LIST_ENTRIES_MAX);
 	if (c->names_count * 2 >= c->names_room && !names_grow(c))
 		return error_set(e, ERR_NO_MEMORY, "the names of a directory");
 	size_t at = hash & (c->names_room - 1);
@@ -98,7 +101,7 @@ static enum err note_name(struct list_check *c, const char *name, struct error *
 static void begin_dir(struct list_check *c)
 {
 	c->is_repeated = false;
-	c->names_count = 0;
+	c->entries = c->names_count = 0;
 	/* A table that a large directory left is not emptied for each small one. */
 	if (c->names_room > NAMES_FIRST * 16)
 		list_check_release(c);

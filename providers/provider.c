@@ -104,11 +104,14 @@ enum err provider_info(
 	return kind;
 }
 
+/* No account has so many: a service that goes on is astray. */
+#define SANDBOXES_MAX 100000
+
 /* A list on its way to a caller, who gets the sandboxes that could be read. */
 struct readable {
 	sandbox_sink sink;
 	void *context;
-	size_t unread;
+	size_t count, unread;
 	struct error why; /* the first sandbox's reason */
 };
 
@@ -116,6 +119,9 @@ static enum err pass_readable(void *context, const struct sandbox_entry *entry, 
 {
 	struct readable *r = context;
 
+	if (++r->count > SANDBOXES_MAX)
+		return error_set(e, ERR_TOO_LARGE,
+			"more than %d sandboxes came: the list has no end", SANDBOXES_MAX);
 	if (!entry->unread)
 		return r->sink(r->context, entry, e);
 	if (!r->unread++)

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -343,6 +344,20 @@ static enum err await_end(
 	return kind;
 }
 
+/* What stands there when it has ended: whoever else writes there may never end. */
+static enum err read_rest(struct session *s, const struct call *call, session_sink sink,
+	void *context, struct error *e)
+{
+	enum err kind = ERR_OK;
+	int left = 0;
+
+	if (s->err >= 0)
+		ioctl(s->err, FIONREAD, &left);
+	for (; !kind && left > 0 && s->err >= 0; left -= (int)PIECE)
+		kind = read_from(&s->err, true, call, sink, context, e);
+	return kind;
+}
+
 /* A program in the background of the sandbox may hold its outputs open: its own end is enough for standard error. */
 enum err session_follow(struct session *s, const struct call *call, session_sink sink,
 	void *context, int *exit_code, struct error *e)
@@ -359,10 +374,7 @@ enum err session_follow(struct session *s, const struct call *call, session_sink
 	}
 	if (!kind)
 		kind = await_end(s, call, exit_code, e);
-	while (!kind && !s->is_kept && s->err >= 0 &&
-		poll(&(struct pollfd){ .fd = s->err, .events = POLLIN }, 1, 0) > 0)
-		kind = read_from(&s->err, true, call, sink, context, e);
-	return kind;
+	return kind || s->is_kept ? kind : read_rest(s, call, sink, context, e);
 }
 
 void session_take(struct session *s, int *fd, pid_t *pid)

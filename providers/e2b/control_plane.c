@@ -15,7 +15,7 @@
 /* What is asked for comes from a command line, and so is no longer than one. */
 #define CREATE_MAX ((size_t)1024 * 1024)
 /* Of 100 sandboxes each: more than any account may run, so a server that goes on is astray. */
-#define PAGES_MAX 10000
+#define PAGES_MAX 1000
 
 /* ---- Its life ---- */
 

@@ -11,7 +11,7 @@
 /* A kernel's clock ends in 2232. */
 #define CLOCK_MAX_S 8277292036.0
 /* No account has so many sandboxes: a server that goes on is astray. */
-#define PAGES_MAX 10000
+#define PAGES_MAX 1000
 /* Of enum AppState: such an app has no sandboxes, and stays listed for weeks. */
 #define APP_STOPPED  5
 #define APP_DISABLED 7

@@ -9,7 +9,7 @@
 #define PATH_ROOM  ((size_t)16 * 1024)
 #define CURSOR_MAX ((size_t)4096)
 /* No account has so many: a server that goes on is astray. */
-#define PAGES_MAX 10000
+#define PAGES_MAX 1000
 
 static enum err pass_item(struct json_object *item, const struct rest_list *list, int64_t now_s,
 	rest_listed_read read, rest_listed_sink sink, void *context, struct buf *last,

@@ -27,7 +27,7 @@
 
 #define IDS          4096 /* the latest requests, by number */
 #define HELD_MAX     64
-#define ENDLESS_MAX  100000 /* what a mount keeps of a directory has no bound of its own */
+#define ENDLESS_MAX  100000 /* LIST_ENTRIES_MAX are more than MEMORY_MB holds */
 #define STORM_EVENTS 500    /* a frame of a storm, each 5 ms: 100,000 a second */
 
 extern char **environ;

@@ -72,20 +72,18 @@ static const struct call impatient = { .progress_ms = PROGRESS_MS };
 
 static enum err take_entry(void *context, const struct sandbox_entry *entry, struct error *e)
 {
-	size_t *count = context;
-
+	(void)e, (void)context;
 	must(entry->unread || strlen(entry->id) < 128, "a sandbox without an ID");
-	return ++*count > 100000 ? error_set(e, ERR_TOO_LARGE, "a list without an end") : ERR_OK;
+	return ERR_OK;
 }
 
 static void list(struct asker *a)
 {
 	const struct provider_config cfg = { 0 };
 	struct error e = { 0 };
-	size_t count = 0;
 
 	begin(a, "list_sandboxes");
-	done(a, provider_list_sandboxes(ops, &cfg, &impatient, take_entry, &count, &e), &e);
+	done(a, provider_list_sandboxes(ops, &cfg, &impatient, take_entry, NULL, &e), &e);
 }
 
 static void make(struct asker *a)

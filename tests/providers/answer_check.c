@@ -201,6 +201,26 @@ Test(answer_check, the_same_name_in_two_directories_is_no_repetition)
 	list_check_release(&check);
 }
 
+Test(answer_check, a_directory_without_an_end_is_refused)
+{
+	const char *start = "";
+	const struct list_request request = { .starts = &start, .starts_count = 1, .depth = 1 };
+	struct list_check check = { .request = &request };
+	struct list_item begin[] = { SELF, DIR("") }, entry = ENTRY("f"), end = DIR_END;
+	struct error e = { 0 };
+
+	check_list_item(&check, &begin[0], NULL);
+	check_list_item(&check, &begin[1], NULL);
+	for (int n = 0; n < LIST_ENTRIES_MAX; n++)
+		cr_assert(zero(int, check_list_item(&check, &entry, NULL)));
+	cr_expect(eq(int, check_list_item(&check, &entry, &e), ERR_TOO_LARGE));
+	cr_expect(eq(str, e.text, "a directory of more than 1000000 entries"));
+	expect(check_list_item(&check, &end, NULL), TRUE, "the next one is counted anew");
+	expect(check_list_item(&check, &begin[1], NULL), TRUE, "a directory");
+	expect(check_list_item(&check, &entry, NULL), TRUE, "an entry");
+	list_check_release(&check);
+}
+
 /* ---- fetch ---- */
 
 static const struct fetch_row {

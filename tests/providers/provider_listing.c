@@ -57,3 +57,35 @@ Test(provider_listing, a_caller_who_wants_no_more_is_given_the_callers_own_error
 	cr_expect(eq(str, ids, "a"));
 	cr_expect(eq(str, e.text, "enough"));
 }
+
+static enum err list_without_end(const struct provider_config *cfg, const struct call *call,
+	sandbox_sink sink, void *context, struct error *e)
+{
+	static const struct sandbox_entry entries[] = { { .id = "a" }, { .unread = "b" } };
+	enum err kind = ERR_OK;
+
+	(void)cfg, (void)call;
+	for (size_t n = 0; !kind; n++)
+		kind = sink(context, &entries[n % 2], e);
+	return kind;
+}
+
+static enum err count(void *context, const struct sandbox_entry *entry, struct error *e)
+{
+	(void)entry, (void)e;
+	++*(int *)context;
+	return ERR_OK;
+}
+
+Test(provider_listing, a_list_without_an_end_is_given_up)
+{
+	static const struct provider_ops endless = { .name = "vendor",
+		.list_sandboxes = list_without_end };
+	int told = 0;
+	struct error e = { 0 };
+
+	cr_expect(eq(int, provider_list_sandboxes(&endless, NULL, NULL, count, &told, &e),
+		ERR_TOO_LARGE));
+	cr_expect(eq(int, told, 50000));
+	cr_expect(eq(str, e.text, "more than 100000 sandboxes came: the list has no end"));
+}

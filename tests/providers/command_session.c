@@ -1,0 +1,66 @@
+/* A program that reaches a sandbox, and what is left of it in the background. */
+#include "providers/command/session.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <poll.h>
+#include <string.h>
+
+/* More than a pipe holds. */
+#define MUCH ((size_t)4 * 1024 * 1024)
+
+TestSuite(command_session, .timeout = 300);
+
+struct heard {
+	const struct session *session;
+	size_t errors; /* bytes */
+	char last[16]; /* of standard error */
+};
+
+static enum err hear(void *context, bool is_error, const void *bytes, size_t len, struct error *e)
+{
+	struct heard *h = context;
+	size_t kept = len < sizeof h->last - 1 ? len : sizeof h->last - 1;
+
+	if (!is_error)
+		return ERR_OK;
+	h->errors += len;
+	memcpy(h->last, (const char *)bytes + len - kept, kept);
+	h->last[kept] = 0;
+	/* However slow whoever writes is: there is more. */
+	poll(&(struct pollfd){ .fd = h->session->err, .events = POLLIN }, 1, -1);
+	return h->errors > MUCH ? error_set(e, ERR_TOO_LARGE, "it never ends") : ERR_OK;
+}
+
+/* Its exit code; everything that it says is heard. */
+static int follow(const char *script, struct heard *h)
+{
+	const char *const argv[] = { "sh", "-c", script, NULL };
+	AUTO_WORDS struct words words = { 0 };
+	AUTO_SESSION struct session s = SESSION_NONE;
+	struct error e = { 0 };
+	int exit_code = -1;
+
+	*h = (struct heard){ .session = &s };
+	words_add_all(&words, argv);
+	cr_assert(zero(int, session_start(&s, &words, 0, &e)), "%s", e.text);
+	session_send_end(&s);
+	cr_expect(zero(int, session_follow(&s, NULL, hear, h, &exit_code, &e)), "%s", e.text);
+	return exit_code;
+}
+
+Test(command_session, what_writes_errors_in_the_background_for_ever_is_not_waited_for)
+{
+	struct heard h;
+
+	cr_expect(eq(int, follow("yes >&2 & exec >&- 2>&-; exit 3", &h), 3));
+}
+
+Test(command_session, what_it_said_last_is_heard)
+{
+	struct heard h;
+
+	cr_expect(eq(int, follow("exec >&-; yes | head -c 50000 >&2; echo over >&2", &h), 0));
+	cr_expect(eq(sz, h.errors, 50005));
+	cr_expect(eq(str, h.last + strlen(h.last) - 5, "over\n"));
+}
