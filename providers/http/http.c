@@ -88,7 +88,9 @@ static void finish_transfers(struct http *h)
 		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&t);
 		if (message->msg != CURLMSG_DONE)
 			continue;
-		if (t)
+		if (t && message->easy_handle == t->rival)
+			race_end(t, h->multi);
+		else if (t)
 			transfer_finish(t, h->multi, code);
 		else
 			preconnect_finish(h, message->easy_handle, code);
