@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "providers/http/greeting.h"
 #include "providers/http/network.h"
 #include "providers/http/preconnect.h"
 #include "providers/http/silence.h"
@@ -40,9 +41,12 @@ struct http {
 	struct http_sockets sockets; /* the I/O thread's */
 	/* The I/O thread's: what was asked, and what moved, until now and until the turn before. */
 	uint64_t moves, moves_seen;
-	int network_fd;         /* constant; network.h */
-	unsigned idle_turns;    /* the I/O thread's; in a row, in which nothing moved */
-	_Atomic uint64_t turns; /* of the I/O thread */
+	int network_fd;      /* constant; network.h */
+	bool is_awaiting;    /* the I/O thread's; something asked for waits for a greeting */
+	int64_t greeting_ms; /* likewise; when it starts at the latest; INT64_MAX: not known yet */
+	int64_t greeting_max_ms; /* constant; GREETING_MAX_MS but in tests */
+	unsigned idle_turns;     /* the I/O thread's; in a row, in which nothing moved */
+	_Atomic uint64_t turns;  /* of the I/O thread */
 
 	pthread_mutex_t lock;
 	struct preconnect *preconnects_asked; /* lock */
