@@ -382,6 +382,23 @@ static void stamp_one_time(
 	}
 }
 
+/* As where another change came between this one and the look at what it left. */
+static void look_again(
+	const struct distant *d, const struct apply_request *request, struct change_result *results)
+{
+	for (size_t n = 0; n < request->changes_count && d->looks_late; n++) {
+		struct attr *attr = &results[n].attr;
+		struct stat st;
+
+		if (!results[n].has_attr ||
+			fstatat(d->scratch.fd, request->changes[n].path, &st, AT_SYMLINK_NOFOLLOW))
+			continue;
+		attr->size = (uint64_t)st.st_size;
+		attr->mtime = st.st_mtim;
+		attr->ctime = st.st_ctim;
+	}
+}
+
 static void fall_short(
 	struct distant *d, const struct apply_request *request, struct change_result *results)
 {
@@ -440,6 +457,7 @@ static enum err do_apply(struct distant *d, const struct call *call,
 		be_late(d);
 		if (!kind && does_first)
 			kind = pass_gate(d, &d->hold_applies, &d->applies, call, e);
+		look_again(d, request, results);
 		forget_attrs(d, request, results);
 		stamp_one_time(d, request, results);
 		fall_short(d, request, results);

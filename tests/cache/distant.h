@@ -63,8 +63,9 @@ struct distant {
 	unsigned recorded;          /* of those that were done */
 	atomic_bool tells_no_attrs; /* answers do not say what became of a file: it is gone again */
 	bool does_first; /* what holds applies holds their answers: they are done when they arrive */
-	unsigned items;  /* fetched so far */
-	unsigned change_after; /* so many items, `changing` is written to; 0: never */
+	atomic_bool looks_late; /* answers tell times and sizes of the moment when they leave */
+	unsigned items;         /* fetched so far */
+	unsigned change_after;  /* so many items, `changing` is written to; 0: never */
 	const char *changing;
 	const enum err *
 		fetch_failures; /* how the next fetches end, which tell nothing, up to an ERR_OK; or NULL */

@@ -296,16 +296,21 @@ static void write_mouthfuls(
 }
 
 /* Two are held: a mouthful, and more than fits beside the next one behind it. */
-static struct inode *make_with_two_under_way(void)
+static void write_two_under_way(struct inode *i)
 {
-	struct inode *i = make("f");
-
 	distant_hold_applies(&far, true);
 	write_mouthfuls(i, 0, 1, 'a', 0);
 	distant_await_applies(&far, 1);
 	distant_gather_for(&far, AN_HOUR_MS);
 	write_mouthfuls(i, MOUTHFUL, FULL_MOUTHFULS, 'b', 0);
 	distant_await_applies(&far, 2);
+}
+
+static struct inode *make_with_two_under_way(void)
+{
+	struct inode *i = make("f");
+
+	write_two_under_way(i);
 	return i;
 }
 
@@ -367,6 +372,47 @@ Test(pending, an_answer_that_was_overtaken_does_not_bring_the_past_back)
 	distant_hold_applies(&far, false);
 	cr_expect(eq(int, flush(i), ERR_OK));
 	expect_attr_of_file(i);
+	distant_close(&far, i);
+}
+
+/* "f", of so many mouthfuls of 'x', which are kept here. */
+static struct inode *open_kept(unsigned count)
+{
+	static const struct timespec long_ago[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+	size_t size = count * MOUTHFUL, got;
+	AUTO_FREE char *text = malloc(size);
+	struct attr version = { 0 };
+
+	memset(text, 'x', size);
+	scratch_write(&far.scratch, "f", text, size);
+	cr_assert(eq(int, utimensat(far.scratch.fd, "f", long_ago, 0), 0));
+	/* What was changed a moment ago is not kept. */
+	usleep(30000);
+	struct inode *i = distant_open_known(&far, "f");
+
+	for (unsigned n = 0; n < count; n++)
+		cr_assert(eq(int,
+			cache_read(far.cache, NULL, i, n * MOUTHFUL, text, MOUTHFUL, &got, NULL),
+			ERR_OK));
+	cr_assert(tree_version(far.cache->tree, i, monotonic_ms(), &version));
+	cr_assert(stored_whole(far.cache->block_store, &version));
+	return i;
+}
+
+/* The look at what the first one left comes when the second is done, too: that is no version of the first alone. */
+Test(pending, what_left_beside_others_is_not_kept_as_what_its_answer_tells)
+{
+	struct inode *i = open_kept(1 + FULL_MOUTHFULS);
+	struct attr left;
+	int64_t valid_ms;
+
+	far.does_first = far.looks_late = true;
+	write_two_under_way(i);
+	pass_the_second();
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, flush(i), ERR_OK));
+	cr_assert(eq(int, cache_attr(far.cache, NULL, i, &left, &valid_ms, NULL), ERR_OK));
+	cr_expect(not(block_store_has_at(far.cache->block_store, &left, MOUTHFUL)));
 	distant_close(&far, i);
 }
 
