@@ -626,7 +626,7 @@ bool tree_is_valid(struct tree *t, int64_t now_ms);
 bool tree_is_bare(struct tree *t);
 /* Whether it would be believed were the tree trusted. */
 bool tree_attr_is_invalid(struct tree *t, const struct inode *i, int64_t now_ms);
-/* Whether the sandbox told them, however long ago, and nothing is known to have moved them since. */
+/* Whether the sandbox told them, however long ago, and nothing is known to have moved since. */
 bool tree_attr_was_told(struct tree *t, const struct inode *i);
 bool tree_entries_are_invalid(struct tree *t, const struct inode *dir, int64_t now_ms);
 
