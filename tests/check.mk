@@ -255,16 +255,18 @@ LAYERED_TESTS  = $(foreach v,$(LAYERED),$(ALL_VENDOR_TESTS:%=$v:%) budgets:$v) \
 	$(filter-out $(LONG_TESTS) $(FAULT_TESTS),$(wildcard $(LAYERED:%=tests/mount/%_*.t)))
 LAYERS_ALL    := overlay overlay,apart overlay,apart,xino=on overlay,index=on overlay,redirect_dir=on fuse-overlayfs docker
 
-# Sandboxes of E2B of which something is missing, or lies elsewhere. Out stay scripts that choose what their sandboxes lie
-# on; of each kind those that are about what is missing: python3, bash and make inside, or a command that begins in the home.
+# Sandboxes of E2B of which something is missing, or lies elsewhere. Out stay scripts that choose
+# what their sandboxes lie on, and of each kind those that want what is missing: a path in the home,
+# python3, make and functions of bash.
 BARE_KINDS            := ro no-home busybox-only tmpfs bind noexec
 BARE_NOT              := bare documents full_disk layers no_helper no_home noexec oracle_self read_only
+BARE_NOT_no-home      := ctl_copy ctl_create ctl_exec ctl_journal inherited left_behind
 BARE_NOT_busybox-only := after_exec backend ctl_exec ctl_run lying_links sessions
 # $(call bare_tests,KIND)
 bare_tests = $(filter-out $(patsubst %,e2b:tests/mount/%.t,$(BARE_NOT) $(BARE_NOT_$1)),$(ALL_VENDOR_TESTS:%=e2b:%))
 
-# Containers of Docker's as sandboxes. Out stay scripts about what a vendor's service does: it makes, lists, pauses and ends
-# sandboxes, and its test server has faults and layers.
+# Containers of Docker's as sandboxes. Out stay scripts about a vendor's service, which makes, lists,
+# pauses and ends sandboxes, and about its test server, which has faults and layers.
 NOT_OF_DOCKER := answers bare ctl_create ctl_life ctl_list ctl_taken ctl_url ctl_with dead_link documents full_disk inherited layers lazy \
 	left_behind lying_links no_helper noexec oracle_self paused ports read_only skew vendor_faults vendor_key
 DOCKER_SUITE   = $(patsubst %,docker:%,$(filter-out $(NOT_OF_DOCKER:%=tests/mount/%.t),$(ALL_VENDOR_TESTS)))

@@ -79,7 +79,7 @@ static enum err shown_path(const char *path, char **out, struct error *e)
 	return *out ? ERR_OK : no_memory(e);
 }
 
-/* What is shown, from the directory of the sandbox's files. */
+/* The shown directory's path from the directory of the sandbox's files. */
 static const char *path_in_store(const struct local *l)
 {
 	return l->root_path + strlen("/home/");

@@ -280,7 +280,7 @@ static enum err run_script(const struct remote_ops *ops, const struct remote_que
 				   exit_code, e);
 }
 
-/* What a vendor says of a shell that it cannot start repeats the whole script before the reason. */
+/* A vendor's words about a shell that it cannot start repeat the script before the reason. */
 static enum err explain_run(const struct error *run, struct error *e)
 {
 	const char *reason = strrchr(run->text, ':');

@@ -62,13 +62,15 @@ log 'theirs\n' 0o644"
 
 # On layers no time of birth lasts, and by its number alone no file is looked for: there it is found
 # once its new name is known here.
+IS_LAYERED=$LAYERS
+[ "$PROVIDER" != docker ] || IS_LAYERED=1
 learn() { # FILE
-	[ -z "$LAYERS" ] || wait_until "$PATIENCE" test -e "$MNT/$1"
+	[ -z "$IS_LAYERED" ] || wait_until "$PATIENCE" test -e "$MNT/$1"
 }
 
 mount_sandbox renamed
 for how in "" looked; do
-	[ -n "$how" ] || [ -z "$LAYERS" ] || continue
+	[ -n "$how" ] || [ -z "$IS_LAYERED" ] || continue
 	mkdir "$MNT/logs$how"
 	settle
 	# shellcheck disable=SC2086 # nothing, or a word

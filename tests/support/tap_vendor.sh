@@ -79,7 +79,8 @@ vendor_home() { # DIRECTORY
 	fi
 }
 
-# Sets SANDBOX, the id, and STORE, its shown directory on disk; VENDOR_SHOWN, where that is nobody's home inside.
+# Sets SANDBOX, the id, and STORE, its shown directory on disk; VENDOR_SHOWN, where that is nobody's
+# home inside.
 vendor_sandbox() { # NAME
 	vendor_start
 	if [ ! -s "$VENDOR_DIR/id.$1" ]; then
