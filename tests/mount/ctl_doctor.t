@@ -30,6 +30,18 @@ ok "the kernel is told" grep -q "$(uname -r)" out
 is "a provider whose key it takes answers" "$(line e2b)" "ok e2b answers, and takes the key: E2B_API_KEY"
 is "one without a key is not used" "$(line runloop)" "unused runloop no key; to use it set RUNLOOP_API_KEY"
 is "namespaces" "$(line namespaces)" "ok namespaces can be made"
+mkdir played none
+printf '#!/bin/sh\necho podman version 9\n' >played/podman
+printf '#!/bin/sh\necho slirp4netns version 9\n' >played/slirp4netns
+chmod +x played/podman played/slirp4netns
+ln -s /bin/sh none/sh
+PATH=$PWD/played:$PWD/none "$SANDBOXCTL" doctor >out
+is "what makes a network for local:" "$(line slirp4netns)" "ok slirp4netns slirp4netns version 9"
+is "what runs containers" "$(line containers)" "ok containers podman version 9"
+PATH=$PWD/none "$SANDBOXCTL" doctor >out
+like "or what lacks" "$(line containers)" "^unused containers neither docker nor podman; "
+like "and the way out" "$(line slirp4netns)" "^unused slirp4netns not here; .*apt install slirp4netns"
+ctl doctor >out
 like "sandboxes of this processor can be mounted" "$(line helper)" "^ok helper .*: .*$(uname -m).*; others are for exec, push and pull"
 is "local: is here" "$(line local)" "ok local is here"
 fails "the key is not shown" grep -qF "$VENDOR_KEY" out

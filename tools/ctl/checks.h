@@ -28,6 +28,8 @@ void check_fusermount(struct finding *out);
 void check_libfuse(struct finding *out);
 void check_bubblewrap(struct finding *out);
 void check_namespaces(struct finding *out);
+void check_translation(struct finding *out);
+void check_containers(struct finding *out);
 /* For the sandboxes of which processors there is a helper program. */
 void check_helper(struct finding *out);
 /* Room for contents, and for changes that are not sent yet. */

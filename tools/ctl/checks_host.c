@@ -120,6 +120,33 @@ void check_namespaces(struct finding *out)
 				  : "in a container, start that with CAP_SYS_ADMIN");
 }
 
+void check_translation(struct finding *out)
+{
+	char version[VERSION_MAX];
+
+	first_line("slirp4netns --version 2>/dev/null", version);
+	if (*version)
+		finding_set(out, FINDING_OK, "%s", version);
+	else
+		finding_set(out, FINDING_UNUSED,
+			"not here; local: with network=nat needs it; as root: apt install "
+			"slirp4netns");
+}
+
+/* ---- What sandboxctl start runs ---- */
+
+void check_containers(struct finding *out)
+{
+	char version[VERSION_MAX];
+
+	first_line("docker --version 2>/dev/null || podman --version 2>/dev/null", version);
+	if (*version)
+		finding_set(out, FINDING_OK, "%s", version);
+	else
+		finding_set(out, FINDING_UNUSED,
+			"neither docker nor podman; sandboxctl start needs one of them");
+}
+
 /* ---- The helper program ---- */
 
 void check_helper(struct finding *out)

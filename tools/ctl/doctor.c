@@ -21,6 +21,8 @@ static const struct {
 	{ "libfuse", check_libfuse },
 	{ "bubblewrap", check_bubblewrap },
 	{ "namespaces", check_namespaces },
+	{ "slirp4netns", check_translation },
+	{ "containers", check_containers },
 	{ "helper", check_helper },
 	{ "cache", check_cache },
 	{ "journal", check_journal },
