@@ -3,6 +3,8 @@
 # shellcheck disable=SC2016
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
+# shellcheck source=tests/support/tap_ctl.sh
+. "$TOP/tests/support/tap_ctl.sh"
 needs_mount
 needs python3
 

@@ -29,6 +29,30 @@ quickstart() {
 	is "the example works" "$? $(grep -c '"exit_code": *0' said)" "0 1"
 }
 
+# As people write them: what the script leaves in the home holds for every command that follows.
+script_of_people() {
+	cat >setup <<'END'
+#!/bin/bash
+set -e
+git init -q --bare $HOME/origin.git
+git clone -q file://$HOME/origin.git $HOME/workspace 2>/dev/null
+cd $HOME/workspace
+cat >> ~/.bashrc <<'EOF'
+export GITHUB_TOKEN="${GITHUB_TOKEN}"
+cd $HOME/workspace
+EOF
+source ~/.bashrc
+echo $GITHUB_TOKEN
+for USER in a b; do echo $USER; done
+END
+}
+
+# ran COMMAND: its output, through the mount `dir`.
+ran() {
+	printf '%s\n' "$1" >dir/.sandbox/exec
+	field output <dir/.sandbox/exec
+}
+
 if [ "$PROVIDER" = aio ]; then
 	# There is one, and it is found.
 	SOURCE=$(ctl create aio)
@@ -62,6 +86,17 @@ two"
 		"$(ctl exec "$SOURCE" 'cat ~/chats/one/file ~/chats/two/file' </dev/null)" "one
 two"
 	quickstart
+	script_of_people
+	GITHUB_TOKEN=ghp_1234 ctl create aio --setup setup >said 2>&1
+	is "a script may use names of the sandbox's own" "$(grep -v ^aio: said)" "***
+a
+b"
+	mkdir dir
+	deadline "$PATIENCE" "$SANDBOXFS" aio: dir >said 2>&1
+	is "what it put into ~/.bashrc holds for commands" \
+		"$(ran 'echo $GITHUB_TOKEN; [[ $PWD -ef ~/workspace ]] && echo there')" "ghp_1234
+there"
+	tap_umount dir
 	done_testing
 fi
 
@@ -414,29 +449,11 @@ like "and tells which one it made" "$(cat said)" "^sandboxfs: made $PROVIDER:"
 tap_umount dir
 ok "which goes with it" wait_until "$PATIENCE" nothing_left
 
-# As people write them: what the script leaves in the home holds for every command that follows.
-cat >setup <<'END'
-#!/bin/bash
-set -e
-git init -q --bare $HOME/origin.git
-git clone -q file://$HOME/origin.git $HOME/workspace 2>/dev/null
-cd $HOME/workspace
-cat >> ~/.bashrc <<'EOF'
-export GITHUB_TOKEN="${GITHUB_TOKEN}"
-cd $HOME/workspace
-EOF
-source ~/.bashrc
-echo $GITHUB_TOKEN
-for USER in a b; do echo $USER; done
-END
+script_of_people
 GITHUB_TOKEN=ghp_1234 deadline "$PATIENCE" "$SANDBOXFS" "$PROVIDER:" dir -o setup=setup >said 2>&1
 is "a script may use names of the sandbox's own" "$(grep -v made said)" "***
 a
 b"
-ran() { # COMMAND: its output
-	printf '%s\n' "$1" >dir/.sandbox/exec
-	field output <dir/.sandbox/exec
-}
 is "what it put into ~/.bashrc holds for commands" "$(ran 'echo $GITHUB_TOKEN; [[ $PWD -ef ~/workspace ]] && echo there')" \
 	"ghp_1234
 there"
