@@ -141,16 +141,35 @@ static void close_handle(struct transfer *t, CURLM *multi)
 	curl_easy_cleanup(take(t->easy));
 }
 
+static time_t date_of(const struct transfer *t, const char *name)
+{
+	const char *value = fields_find(&t->fields, name);
+
+	/* A number is no date to RFC 9110, and one to curl_getdate(). */
+	return value && *value >= 'A' ? curl_getdate(value, NULL) : -1;
+}
+
+/* Seconds; 0: nothing is asked for. A date is meant by the server's clock, which curl's answer is not. */
+static curl_off_t retry_after_s_of(const struct transfer *t)
+{
+	time_t at = date_of(t, "retry-after"), now = date_of(t, "date");
+	curl_off_t seconds = 0;
+
+	if (at >= 0 && now >= 0)
+		return at > now ? at - now : 0;
+	curl_easy_getinfo(t->easy, CURLINFO_RETRY_AFTER, &seconds);
+	return seconds;
+}
+
 /* Reads what only the handle knows. */
 static void note_outcome(const struct transfer *t, struct outcome *o)
 {
 	long request_bytes = 0;
-	curl_off_t took_us = 0, retry_after_s = 0;
+	curl_off_t took_us = 0, retry_after_s = retry_after_s_of(t);
 	char *redirect = NULL;
 
 	curl_easy_getinfo(t->easy, CURLINFO_REQUEST_SIZE, &request_bytes);
 	curl_easy_getinfo(t->easy, CURLINFO_TOTAL_TIME_T, &took_us);
-	curl_easy_getinfo(t->easy, CURLINFO_RETRY_AFTER, &retry_after_s);
 	curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &redirect);
 	o->was_sent = t->is_sent && request_bytes > 0 && !t->is_unprocessed;
 	o->was_stale = t->current->count > 1 || t->is_dead || t->is_unprocessed;

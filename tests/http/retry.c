@@ -206,9 +206,9 @@ Test(http_retry, what_the_first_sending_may_have_done_is_not_forgotten)
 	room_close(&r);
 }
 
-Test(http_retry, retry_after_is_obeyed)
+static void expect_a_second(const char *fault)
 {
-	struct faults faults = { AFTER("429", "1"), 1 };
+	struct faults faults = { fault, 1 };
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	int64_t began_ms = monotonic_ms();
 	struct http_request request;
@@ -219,6 +219,18 @@ Test(http_retry, retry_after_is_obeyed)
 	cr_expect(eq(int, room_perform(&r, &request, &answer), ERR_OK));
 	cr_expect(ge(i64, monotonic_ms() - began_ms, 1000));
 	room_close(&r);
+}
+
+Test(http_retry, retry_after_is_obeyed)
+{
+	expect_a_second(AFTER("429", "1"));
+}
+
+/* Long ago to the clock here. */
+Test(http_retry, a_date_to_retry_at_is_one_of_the_servers_clock)
+{
+	expect_a_second(AFTER(
+		"429", "Thu, 01 Jan 2026 00:00:01 GMT\r\nDate: Thu, 01 Jan 2026 00:00:00 GMT"));
 }
 
 Test(http_retry, no_connection_is_tried_again_and_certainly_did_not_arrive)
