@@ -92,7 +92,7 @@ table:
 # What a release passes (make check-all): the same at length, every script on every vendor, sanitizers, clang.
 # Over a program of the user's own all verbs, commands and changes go through one stream: sshd's here, Docker's for check-all.
 COMMAND_TESTS := exec events jobs oracle posix
-OWN_OF_VENDOR := ctl_create ctl_life ctl_list ctl_url left_behind no_helper ports paused vendor_faults vendor_key answers dead_link skew ctl_taken
+OWN_OF_VENDOR := ctl_create ctl_life ctl_list ctl_url left_behind no_helper ports paused vendor_faults vendor_key answers dead_link skew ctl_taken ctl_live
 SHARED_TESTS  := e2b:after_exec e2b:events e2b:exec e2b:hostile e2b:inherited e2b:jobs e2b:known_names e2b:layers e2b:links e2b:lying_links e2b:mixing e2b:noexec e2b:bare e2b:oracle e2b:pid_namespace e2b:real_builds e2b:staging e2b:made_contents e2b:read_only e2b:no_home e2b:edges e2b:remembered e2b:small_save e2b:full_disk e2b:sessions e2b:lazy \
 	modal:ctl_exec modal:ctl_run modal:exec modal:jobs modal:noexec modal:oracle modal:real_git runloop:ctl_with runloop:jobs runloop:posix modal:edges modal:remembered runloop:edges runloop:small_save \
 	aio:ctl_copy aio:ctl_exec aio:real_editors langsmith:ctl_exec langsmith:ctl_with langsmith:real_git \

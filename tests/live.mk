@@ -9,5 +9,5 @@ $(LIVE_SANDBOX): $$(call obj,$$(wildcard tests/live/*.c)) $$(LIBS_providers)
 	$(call say,LD,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(EXT_providers)
 
 .PHONY: live
-live: $B/test-providers $(LIVE_SANDBOX)
-	$(Q)tests/live/run $B/test-providers $(LIVE_SANDBOX) $(VENDORS)
+live: $B/test-providers $(LIVE_SANDBOX) $(BIN)/sandboxctl
+	$(Q)tests/live/run $B/test-providers $(LIVE_SANDBOX) $(BIN)/sandboxctl $(VENDORS)

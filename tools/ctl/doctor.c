@@ -4,6 +4,7 @@
 #include "providers/json.h"
 #include "tools/ctl/checks.h"
 #include "tools/ctl/command.h"
+#include "tools/ctl/live.h"
 #include "tools/ctl/output.h"
 
 #include <stdarg.h>
@@ -88,18 +89,70 @@ static void check_all(struct report *r)
 	json_put_close_list(&r->writer);
 }
 
+/* A live_sink. */
+static void add_step(void *context, const char *step, const struct finding *f)
+{
+	add(context, step, f);
+}
+
+static enum err try_live(
+	struct report *r, const char *provider, const struct ctl_common *common, struct error *e)
+{
+	enum err kind;
+
+	json_put_open_list(&r->writer, NULL);
+	kind = live_try(provider, common, add_step, r, e);
+	json_put_close_list(&r->writer);
+	return kind;
+}
+
+enum key { KEY_LIVE = 0x5000 };
+
+struct request {
+	const char *live; /* PROVIDER; NULL: this machine, and every provider's key */
+};
+
+static error_t take_word(int key, char *value, struct argp_state *state)
+{
+	struct request *r = state->input;
+
+	switch (key) {
+	case KEY_LIVE: r->live = value; return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static enum err check(const struct request *r, const struct ctl_common *common, struct ctl_run *run,
+	struct error *e)
+{
+	if ((!common->key_file && !common->url) || r->live)
+		return ERR_OK;
+	run->status = CTL_WRONG_USAGE;
+	return error_set(e, ERR_INVALID,
+		"doctor: %s of one provider: name that, as in sandboxctl doctor --live e2b",
+		common->key_file ? "--key-file is the key" : "--url is the address");
+}
+
 static enum err run(struct ctl_run *run, struct error *e)
 {
 	struct report r = { .json = BUF_INIT(JSON_MAX) };
+	struct request request = { 0 };
 	struct ctl_common common;
-	enum err kind = ctl_parse(run, NULL, &common, e);
+	enum err kind = ctl_parse(run, &request, &common, e);
 
+	if (!kind)
+		kind = check(&request, &common, run, e);
 	if (kind)
 		return kind;
 	r.writer.out = &r.json;
 	table_init(&r.table, (const char *const[]){ "RESULT", "CHECK", "FINDING", NULL });
-	check_all(&r);
-	kind = common.json ? print_json(&r.json, stdout, e) : table_print(&r.table, stdout, e);
+	if (request.live)
+		kind = try_live(&r, request.live, &common, e);
+	else
+		check_all(&r);
+	if (!kind)
+		kind = common.json ? print_json(&r.json, stdout, e)
+				   : table_print(&r.table, stdout, e);
 	table_release(&r.table);
 	buf_release(&r.json);
 	if (!kind && r.failures)
@@ -111,8 +164,22 @@ const struct ctl_command ctl_doctor = {
 	.name = "doctor",
 	.summary = "Look at what this machine has and lacks, and tell the way out",
 	.details = "A provider is asked for its sandboxes with the key that a mount would use: "
-		   "which source that is of is told, the key is shown nowhere. Exit status 1 "
-		   "when something fails.",
-	.flags = CTL_JSON,
+		   "which source that is of is told, the key is shown nowhere. With --live a "
+		   "sandbox is made and deleted again, which costs what it costs: its verbs, its "
+		   "stream of changes, 10 MB up and down, a link that is cut in a download. Exit "
+		   "status 1 when something fails.",
+	.flags = CTL_JSON | CTL_ACCOUNT,
+	.argp =
+		&(const struct argp){
+			.options =
+				(const struct argp_option[]){
+					{ "live", KEY_LIVE, "PROVIDER", 0,
+						"try all that a sandbox of PROVIDER can do, in one "
+						"that is made for it",
+						0 },
+					{ 0 },
+				},
+			.parser = take_word,
+		},
 	.run = run,
 };
