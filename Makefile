@@ -156,6 +156,7 @@ help:
 #: make check-distros   the demonstration, units, scripts and the package on each release of Debian (RELEASES=)
 #: make fuzz            the parsers with libFuzzer (FUZZ_SECONDS=)
 #: make conformance     test servers held against the vendors' SDKs
+#: make sdk-bump        the same with the newest SDKs, and what they changed
 #: make budgets         requests of everyday work, counted and held against what is allowed (BUDGETS=--help)
 #: make bench           the workloads beside sshfs and rclone (BENCH=--help)
 #: make bench LINKS=1   everyday work through slow, uneven, stalling and dying links

@@ -3,8 +3,13 @@
 #
 #	make conformance
 #	make conformance VENDORS=e2b
+#
+# The same with the newest SDKs, and what they changed: another version, addresses and methods that are new or gone, how
+# much of the interface's types differs, which tests fail.
+#
+#	make sdk-bump
 
-.PHONY: conformance run-conformance
+.PHONY: conformance run-conformance sdk-bump
 # A make of its own, because nothing may be compiled before what compiling needs is there.
 conformance:
 	$(Q)sh tools/setup.sh build tests checks
@@ -12,3 +17,6 @@ conformance:
 
 run-conformance: test-servers
 	$(Q)tests/conformance/run $(VENDORS) $(if $(findstring command,$(origin VENDORS)),,backend)
+
+sdk-bump: test-servers
+	$(Q)tests/conformance/bump $(VENDORS)

@@ -1,6 +1,7 @@
 // Modal's own SDK against our test server: what it can do with the real service, it must be able to do here.
 // The newest package of that name is somebody else's.
 // npm: modal@0.11.1
+// npm-newest: modal@0
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { createRequire } from "node:module";
