@@ -157,6 +157,7 @@ help:
 #: make fuzz            the parsers with libFuzzer (FUZZ_SECONDS=)
 #: make conformance     test servers held against the vendors' SDKs
 #: make sdk-bump        the same with the newest SDKs, and what they changed
+#: make matrix          which test asserts what of which vendor, by condition, and how that ended in its last run
 #: make budgets         requests of everyday work, counted and held against what is allowed (BUDGETS=--help)
 #: make bench           the workloads beside sshfs and rclone (BENCH=--help)
 #: make bench LINKS=1   everyday work through slow, uneven, stalling and dying links

@@ -208,6 +208,11 @@ answers:
 		awk '{ printf "%-10s %-20s %-6s %-10s %8s %9s %s\n", $$1, $$2, $$3, $$4, $$5, $$6, $$7 }'; \
 	exit $$status
 
+# Vendor by condition of the live services: the test that asserts it, and how that ended in its last run.
+.PHONY: matrix
+matrix:
+	$(Q)python3 -B tests/support/matrix.py $(LOGS)
+
 # A hostile sandbox and hostile vendors, for HOSTILE_SECONDS each; what is wrong is told with the SEED that shows it.
 .PHONY: hostile
 hostile:

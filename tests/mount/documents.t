@@ -17,6 +17,7 @@ says() {
 
 is "the tables of figures are those of the sources (make table writes them)" \
 	"$(python3 "$TOP/tests/support/tables.py" check 2>&1)" ""
+is "the matrix of vendors and conditions names tests that there are" "$(python3 -B "$TOP/tests/support/matrix.py" --names 2>&1)" ""
 providers=$("$SANDBOXFS" --help | sed -n 's/^Providers: //p' | tr -d ,)
 for provider in $providers; do
 	is "README.md has one row of $provider" "$(grep -c "^| \`$provider:\`" "$TOP/README.md")" 1
