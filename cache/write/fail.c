@@ -133,18 +133,29 @@ static bool is_unasked(const struct op *q)
 			c->flags & CHANGE_BY_HANDLE);
 }
 
-/* A time that nobody set, of what is gone, has another in its place or was not done either. */
-static bool is_needless(const struct op *q, enum err refusal)
+/* The directory is there without what was to be removed: others removed it, too. */
+static bool is_removed_already(const struct op *q, const struct change_result *r)
+{
+	bool removes = q->change.op == CHANGE_UNLINK || q->change.op == CHANGE_RMDIR;
+
+	return removes && r && r->err == ERR_NOT_FOUND && r->has_parent;
+}
+
+/*
+ * A time that nobody set, of what is gone, has another in its place or was not done either; and a
+ * removal of what is not there any more. `r`, or NULL: the sandbox's answer.
+ */
+static bool is_needless(const struct op *q, enum err refusal, const struct change_result *r)
 {
 	bool is_gone = refusal == ERR_NOT_FOUND || refusal == ERR_NOT_DIR || refusal == ERR_STALE;
 
-	return is_unasked(q) && (is_gone || refusal == ERR_SKIPPED);
+	return (is_unasked(q) && (is_gone || refusal == ERR_SKIPPED)) || is_removed_already(q, r);
 }
 
-static void lose_locked(
-	struct writeback *p, struct op *q, enum err refusal, const struct error *why)
+static void lose_locked(struct writeback *p, struct op *q, enum err refusal,
+	const struct change_result *r, const struct error *why)
 {
-	q->is_needless = is_needless(q, refusal);
+	q->is_needless = is_needless(q, refusal, r);
 	if (q->is_needless)
 		invalidate_all_of(p, q);
 	else
@@ -212,7 +223,7 @@ void refuse_locked(struct writeback *p, struct batch *b, size_t n)
 		if (q->made)
 			tree_refused_made(p->cache->tree, q->made);
 	} else {
-		lose_locked(p, q, refusal, &why);
+		lose_locked(p, q, refusal, &b->results[n], &why);
 	}
 	/* Not by a refusal before it, which is what is reported. */
 	if (refusal != ERR_SKIPPED && !q->is_needless)
@@ -262,7 +273,7 @@ static bool lose_some_locked(struct writeback *p)
 		if (q->state == OP_SENT || q->is_again || q->has_failed || !is_lost(p, q))
 			continue;
 		any = q->is_lost = q->has_failed = true;
-		lose_locked(p, q, cause_refused.kind, &cause_refused);
+		lose_locked(p, q, cause_refused.kind, NULL, &cause_refused);
 	}
 	return any;
 }

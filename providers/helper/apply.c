@@ -361,7 +361,8 @@ enum err work_carry_out(struct work *w, struct error *e)
 		return ERR_OK;
 	}
 	k = kinds[w->change->op].run(w, e);
-	if (k == ERR_OK)
+	/* What is not there, in a directory that is, may be what was wanted. */
+	if (k == ERR_OK || k == ERR_NOT_FOUND)
 		describe_parents(w);
 	return k;
 }

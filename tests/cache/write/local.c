@@ -159,6 +159,18 @@ Test(decide, a_file_whose_writing_was_refused_can_be_removed)
 	cr_expect(not(is_there("f")));
 }
 
+Test(decide, what_was_removed_on_both_sides_is_no_error)
+{
+	struct inode *root = cache_root(far.cache);
+
+	distant_close(&far, make_and_hold("f"));
+	cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "f", NULL), ERR_OK));
+	cr_assert(eq(int, unlinkat(far.scratch.fd, "f", 0), 0));
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, sync_all(), ERR_OK));
+	cr_expect(eq(int, sync_all(), ERR_OK));
+}
+
 static struct timespec mtime_of(struct inode *i)
 {
 	struct attr attr;
