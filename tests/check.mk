@@ -208,7 +208,7 @@ answers:
 		awk '{ printf "%-10s %-20s %-6s %-10s %8s %9s %s\n", $$1, $$2, $$3, $$4, $$5, $$6, $$7 }'; \
 	exit $$status
 
-# Vendor by condition of the live services: the test that asserts it, and how that ended in its last run.
+# Vendor by condition of live services: the test that asserts it, and how the test ended last.
 .PHONY: matrix
 matrix:
 	$(Q)python3 -B tests/support/matrix.py $(LOGS)

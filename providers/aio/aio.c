@@ -139,7 +139,7 @@ static enum err aio_connect(const struct provider_config *cfg, const struct call
 			&(struct sandbox_info){ .state = SANDBOX_RUNNING, .expires_s = -1 });
 	if (!kind && !cfg->account_only)
 		kind = attachment_attach(&a->at, &remote, cfg, working_dir(about), call, e);
-	/* A terminal gives no output before the end: changes are then read from a command's record. */
+	/* A terminal gives no output before the end: a command's record has the changes then. */
 	if (!kind && a->sessions.is_shell)
 		a->at.remote.ops.listen = NULL;
 	if (!kind)

@@ -1,8 +1,10 @@
 /*
- * Running a program in an image without /v1/bash (before version 1.3.0 of the interface): by /v1/shell.
+ * Running a program by /v1/shell, in an image without /v1/bash (before version 1.3.0 of the
+ * interface).
  *
- * A shell session is a terminal: it has one output for both streams, may lose what scrolls away, and takes lines of a
- * length that nobody documents. So the program's text travels as a script by /v1/file/upload, and each line of output is
+ * A shell session is a terminal: one output for both streams, a history that ends, lines of a length
+ * that no document tells. So the program's text travels as a script by /v1/file/upload, and each line
+ * of output is
  *
  *      NONCEo BASE64     a piece of the program's output; of its errors with "e"
  *      NONCEo=COUNT      the end of a stream, and how many pieces it had

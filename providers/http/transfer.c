@@ -149,7 +149,7 @@ static time_t date_of(const struct transfer *t, const char *name)
 	return value && *value >= 'A' ? curl_getdate(value, NULL) : -1;
 }
 
-/* Seconds; 0: nothing is asked for. A date is meant by the server's clock, which curl's answer is not. */
+/* Seconds; 0: nothing is asked for. A date is one of the server's clock, and curl's answer is not. */
 static curl_off_t retry_after_s_of(const struct transfer *t)
 {
 	time_t at = date_of(t, "retry-after"), now = date_of(t, "date");

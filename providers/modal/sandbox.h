@@ -51,7 +51,10 @@ enum err sandbox_terminate(
 /* sandbox_list.c: the sandboxes of an app that run, of both versions, all pages. */
 enum err sandbox_list(struct modal_control *c, const struct call *call, const char *app_id,
 	sandbox_sink sink, void *context, struct error *e);
-/* Those of all apps, which are asked one by one: Modal deprecates a list without an app. `environment`: "": the default. */
+/*
+ * The sandboxes of all apps, app by app: Modal deprecates a list without one. `environment`: "": the
+ * default.
+ */
 enum err sandbox_list_all(struct modal_control *c, const struct call *call, const char *environment,
 	sandbox_sink sink, void *context, struct error *e);
 
