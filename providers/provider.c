@@ -24,6 +24,7 @@ static const struct provider_ops *const vendors[] = {
 	&ssh_provider,
 	&docker_provider,
 	&podman_provider,
+	&kubernetes_provider,
 	&command_provider,
 	&aio_provider,
 	&daytona_provider,

@@ -110,7 +110,7 @@ HANDLE_TESTS  := tests/mount/events.t tests/mount/exec.t tests/mount/jobs.t test
 # Docker is installed for these; they are in the sandboxes of a vendor.
 DOCKER_TESTS  := tests/mount/container.t
 # Of programs of the user's own, whose sandboxes they make themselves.
-COMMAND_OWN   := tests/mount/ssh.t tests/mount/docker.t
+COMMAND_OWN   := tests/mount/ssh.t tests/mount/docker.t tests/mount/kubernetes.t
 # For check-all alone: 200,000 files take half a minute to make and to remove, as does a gigabyte, a Debian takes minutes.
 LONG_TESTS    := tests/mount/e2b_many.t tests/mount/e2b_pending_memory.t $(ROOT_TESTS)
 SCRIPTS       := $(filter-out $(LONG_TESTS) $(FAULT_TESTS) $(DOCKER_TESTS) tests/mount/docker.t,$(wildcard tests/mount/*.t tests/install/*.t))

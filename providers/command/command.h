@@ -8,6 +8,7 @@
  *      one file for each program: facts and an entry of the table of providers
  *          ssh.c         ssh:[USER@]HOST[:PORT][:PATH]
  *          container.c   docker:CONTAINER[:PATH], podman:CONTAINER[:PATH]
+ *          kubernetes.c  kubernetes:[CONTEXT/]NAMESPACE/POD[/CONTAINER][:PATH]
  *          any.c         command:'PROGRAM ARGUMENTS'[:/PATH]
  *
  * The user's own program is started, in the user's own environment, so that configuration, logins and agents hold. An attach
@@ -40,6 +41,8 @@ struct transport {
 	enum err (*open)(struct command *c, const struct provider_config *cfg,
 		const struct call *call, struct error *e);
 	void (*close)(struct command *c);
+	/* Whether a name still means the sandbox that was attached, before each session. NULL: its words tell. */
+	enum err (*check)(struct command *c, const struct call *call, struct error *e);
 	/* The words that run /bin/sh there. `asks`: a user is there who may be asked. */
 	void (*put_words)(const struct command *c, bool asks, struct words *out);
 	/* NULL: it runs as long as it answers. */
@@ -91,4 +94,5 @@ enum err command_keep(
 /* Waits for helpers that were let go. */
 void command_reap_kept(struct command *c);
 
-extern const struct provider_ops ssh_provider, docker_provider, podman_provider, command_provider;
+extern const struct provider_ops ssh_provider, docker_provider, podman_provider,
+	kubernetes_provider, command_provider;

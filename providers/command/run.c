@@ -37,8 +37,10 @@ static enum err begin(struct command *c, struct session *s, unsigned flags, cons
 	bool asks = !c->at.has_remote;
 	AUTO_WORDS struct words words = { 0 };
 	struct error why = { 0 };
-	enum err kind;
+	enum err kind = !asks && c->transport->check ? c->transport->check(c, call, e) : ERR_OK;
 
+	if (kind)
+		return kind;
 	c->transport->put_words(c, asks, &words);
 	kind = session_start(s, &words, flags | (asks ? 0 : SESSION_APART), &why);
 	if (kind == ERR_NOT_FOUND)

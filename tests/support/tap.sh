@@ -220,6 +220,8 @@ docker)
 	# shellcheck source=tests/support/tap_container.sh
 	. "$TOP/tests/support/tap_container.sh"
 	;;
+# shellcheck source=tests/support/tap_kubernetes.sh
+kubernetes) . "$TOP/tests/support/tap_kubernetes.sh" ;;
 # shellcheck source=tests/support/tap_vendor.sh
 *) . "$TOP/tests/support/tap_vendor.sh" ;;
 esac

@@ -1,0 +1,322 @@
+/*
+ * kubernetes:[CONTEXT/]NAMESPACE/POD[/CONTAINER][:PATH] by kubectl(1), so that the kubeconfig and its logins are the user's.
+ *
+ * kubectl reaches a pod by its name. The pod's UID is looked up once and compared before each session: another pod that
+ * got the name is another sandbox. The ID that is shown is the source's with that UID behind it, and may be given so.
+ */
+#include "providers/base/cleanup.h"
+#include "providers/command/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NAME_BYTES    "abcdefghijklmnopqrstuvwxyz0123456789.-"
+#define CONTEXT_BYTES NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZ_@"
+#define PARTS_MAX     4
+
+static const struct complaint complaints[] = {
+	{ "(NotFound)", ERR_NOT_FOUND, NULL },
+	{ "(Forbidden)", ERR_DENIED, "a role is needed that may get pods and create pods/exec" },
+	{ "(Unauthorized)", ERR_AUTH, "log in as for kubectl" },
+	{ "getting credentials", ERR_AUTH, "log in as for kubectl" },
+	{ "does not exist", ERR_INVALID, "see: kubectl config get-contexts" },
+	{ "stat /bin/sh: no such file", ERR_UNSUPPORTED,
+		"its image has no /bin/sh, which is needed" },
+	{ "container not found", ERR_UNREACHABLE, "does the container run?" },
+	{ "in a completed pod", ERR_UNREACHABLE, NULL },
+	{ "did you specify the right host or port", ERR_UNREACHABLE,
+		"see: kubectl config current-context" },
+	{ "no such host", ERR_UNREACHABLE, "see: kubectl config current-context" },
+	{ 0 },
+};
+
+/* ---- The source ---- */
+
+struct part {
+	const char *text;
+	int len;
+};
+
+struct source {
+	struct part parts[PARTS_MAX];
+	size_t count;
+	struct part uid; /* that was asked for; length 0: any */
+	size_t len;
+};
+
+static bool read_part(struct source *s, const char *text, const char *bytes)
+{
+	struct part *p = &s->parts[s->count++];
+
+	*p = (struct part){ text + s->len, (int)strspn(text + s->len, bytes) };
+	s->len += (size_t)p->len;
+	return p->len && !strchr("-.@", *p->text);
+}
+
+/* An "@" is of a context, or of what follows the last name. */
+static bool read_source(struct source *s, const char *text)
+{
+	bool is_good;
+
+	*s = (struct source){ 0 };
+	is_good = read_part(s, text, CONTEXT_BYTES);
+	while (is_good && text[s->len] == '/' && s->count < PARTS_MAX) {
+		s->len++;
+		is_good = read_part(s, text, NAME_BYTES);
+	}
+	if (is_good && s->count > 1 && text[s->len] == '@') {
+		s->uid.text = text + s->len + 1;
+		s->uid.len = (int)strspn(s->uid.text, NAME_BYTES);
+		s->len += 1 + (size_t)s->uid.len;
+		is_good = s->uid.len;
+	}
+	return is_good && s->count > 1 && (!text[s->len] || text[s->len] == ':');
+}
+
+static enum err take_id(const char *text, size_t *len, struct error *e)
+{
+	struct source s;
+
+	*len = 0;
+	if (!*text)
+		return ERR_OK;
+	if (!read_source(&s, text))
+		return error_set(e, ERR_INVALID,
+			"'kubernetes:%.120s': a source is "
+			"kubernetes:[CONTEXT/]NAMESPACE/POD[/CONTAINER][:PATH], as in "
+			"kubernetes:default/web-0:/srv",
+			text);
+	*len = s.len;
+	return ERR_OK;
+}
+
+static bool has_line(const char *text, struct part wanted)
+{
+	size_t len = (size_t)wanted.len;
+
+	for (; *text; text += strcspn(text, "\n"), text += *text == '\n')
+		if (strcspn(text, "\n") == len && !memcmp(text, wanted.text, len))
+			return true;
+	return false;
+}
+
+/* Of three names the first is a context where the user has one of that name. */
+static enum err begins_with_context(struct command *c, const struct source *s,
+	const struct call *call, bool *out, struct error *e)
+{
+	AUTO_WORDS struct words words = { 0 };
+	AUTO_BUF struct buf answer = { 0 };
+	enum err kind = ERR_OK;
+
+	*out = s->count == PARTS_MAX;
+	if (s->count != PARTS_MAX - 1)
+		return ERR_OK;
+	words_add_all(&words,
+		(const char *const[]){ "kubectl", "config", "get-contexts", "-oname", NULL });
+	kind = command_ask(c, call, &words, &answer, e);
+	*out = !kind && has_line(buf_text(&answer), s->parts[0]);
+	return kind;
+}
+
+/* ---- What is known of it ---- */
+
+/* The lines of what kubectl is asked for, in this order. */
+enum fact { FACT_UID, FACT_PHASE, FACT_REASON, FACT_DEFAULT, FACT_CONTAINERS, FACTS };
+
+static const char facts_wanted[] =
+	"-ojsonpath={.metadata.uid}{\"\\n\"}{.status.phase}{\"\\n\"}{.status.reason}{\"\\n\"}"
+	"{.metadata.annotations.kubectl\\.kubernetes\\.io/default-container}{\"\\n\"}"
+	"{.spec.containers[*].name}{\"\\n\"}";
+
+struct pod {
+	struct buf answer;
+	char *facts[FACTS];
+};
+
+#define AUTO_POD __attribute__((cleanup(pod_release)))
+
+static void pod_release(struct pod *p)
+{
+	buf_release(&p->answer);
+}
+
+static bool split(struct pod *p)
+{
+	char *at = (char *)p->answer.bytes;
+
+	for (size_t n = 0; n < FACTS; n++) {
+		char *end = strchr(at, '\n');
+
+		if (!end)
+			return false;
+		*end = 0;
+		p->facts[n] = at;
+		at = end + 1;
+	}
+	return *p->facts[FACT_UID] && *p->facts[FACT_PHASE];
+}
+
+/* c->options: where the pod is, its name, and last, once that is known, the container. */
+static enum err inspect(
+	struct command *c, const struct call *call, struct pod *out, struct error *e)
+{
+	AUTO_WORDS struct words words = { 0 };
+	enum err kind;
+
+	words_add_all(&words, (const char *const[]){ "kubectl", "get", "pod", NULL });
+	for (size_t n = 0; n < c->options.count; n++)
+		if (strncmp(c->options.argv[n], "--container=", 12) != 0)
+			words_add(&words, "%s", c->options.argv[n]);
+	words_add(&words, "%s", facts_wanted);
+	kind = command_ask(c, call, &words, &out->answer, e);
+	if (kind)
+		return kind;
+	buf_text(&out->answer);
+	return split(out) ? ERR_OK
+			  : error_set(e, ERR_PROTOCOL, "kubernetes:%s: what kubectl says is no pod",
+				    c->given);
+}
+
+static enum err tell_state(
+	struct command *c, const struct call *call, enum sandbox_state *out, struct error *e)
+{
+	AUTO_POD struct pod pod = { 0 };
+	enum err kind = inspect(c, call, &pod, e);
+
+	if (!kind)
+		*out = strcmp(pod.facts[FACT_PHASE], "Running") ? SANDBOX_STOPPED : SANDBOX_RUNNING;
+	return kind;
+}
+
+/* ---- Finding it ---- */
+
+static enum err check_running(struct command *c, const struct pod *pod, struct error *e)
+{
+	const char *reason = pod->facts[FACT_REASON];
+
+	if (!strcmp(pod->facts[FACT_PHASE], "Running"))
+		return ERR_OK;
+	return error_set(e, ERR_UNREACHABLE, "kubernetes:%s is %s%s%s; see: kubectl describe pod",
+		c->given, pod->facts[FACT_PHASE], *reason ? ": " : "", reason);
+}
+
+/* As kubectl chooses, but without its remark about that. */
+static enum err choose_container(
+	struct command *c, const struct pod *pod, struct part given, struct error *e)
+{
+	const char *all = pod->facts[FACT_CONTAINERS];
+	const char *usual = pod->facts[FACT_DEFAULT];
+	size_t len;
+
+	if (!given.len)
+		given = *usual ? (struct part){ usual, (int)strlen(usual) }
+			       : (struct part){ all, (int)strcspn(all, " ") };
+	for (const char *at = all; *at; at += len + (at[len] == ' ')) {
+		len = strcspn(at, " ");
+		if (len != (size_t)given.len || memcmp(at, given.text, len) != 0)
+			continue;
+		words_add(&c->options, "--container=%.*s", given.len, given.text);
+		return words_check(&c->options, e);
+	}
+	return error_set(e, ERR_NOT_FOUND,
+		"kubernetes:%s: the pod has no container '%.*s'; it has: %s", c->given, given.len,
+		given.text, all);
+}
+
+/* The UID is part of the ID from now on. */
+static enum err take_uid(
+	struct command *c, const struct source *s, const char *uid, struct error *e)
+{
+	int len = (int)(s->len - (s->uid.len ? (size_t)s->uid.len + 1 : 0));
+
+	if (s->uid.len &&
+		(strlen(uid) != (size_t)s->uid.len || strncmp(uid, s->uid.text, strlen(uid))))
+		return error_set(e, ERR_NOT_FOUND,
+			"kubernetes:%s: the pod of this name is another one by now", c->given);
+	if (snprintf(c->at.id, sizeof c->at.id, "%.*s@%s", len, c->given, uid) <
+		(int)sizeof c->at.id)
+		return ERR_OK;
+	return error_set(e, ERR_INVALID, "kubernetes:%s: its name is too long", c->given);
+}
+
+static enum err find(struct command *c, const struct provider_config *cfg, const struct call *call,
+	struct error *e)
+{
+	AUTO_POD struct pod pod = { 0 };
+	struct source s;
+	bool has_context = false;
+	enum err kind;
+
+	if (!read_source(&s, c->given))
+		return error_set(e, ERR_INVALID, "kubernetes: '%s' is no pod", c->given);
+	kind = begins_with_context(c, &s, call, &has_context, e);
+	if (kind)
+		return kind;
+	const struct part *names = s.parts + has_context;
+
+	if (has_context)
+		words_add(&c->options, "--context=%.*s", s.parts[0].len, s.parts[0].text);
+	words_add(&c->options, "--namespace=%.*s", names[0].len, names[0].text);
+	words_add(&c->options, "%.*s", names[1].len, names[1].text);
+	kind = inspect(c, call, &pod, e);
+	if (!kind)
+		kind = take_uid(c, &s, pod.facts[FACT_UID], e);
+	if (!kind)
+		kind = choose_container(
+			c, &pod, s.count - has_context > 2 ? names[2] : (struct part){ 0 }, e);
+	return kind || cfg->account_only ? kind : check_running(c, &pod, e);
+}
+
+/* ---- Its words ---- */
+
+static enum err check(struct command *c, const struct call *call, struct error *e)
+{
+	AUTO_POD struct pod pod = { 0 };
+	enum err kind = inspect(c, call, &pod, e);
+
+	if (kind)
+		return kind;
+	if (!strcmp(pod.facts[FACT_UID], strrchr(c->at.id, '@') + 1))
+		return check_running(c, &pod, e);
+	attachment_note_gone(&c->at);
+	return attachment_check(&c->at, e);
+}
+
+static void put_words(const struct command *c, bool asks, struct words *out)
+{
+	(void)asks;
+	words_add_all(out, (const char *const[]){ "kubectl", "exec", "-i", NULL });
+	words_add_all(out, (const char *const *)c->options.argv);
+	words_add_all(out, (const char *const[]){ "--", "/bin/sh", NULL });
+}
+
+/* ---- The tables ---- */
+
+static const struct transport transport = {
+	.program = "kubectl",
+	.working_dir = ".",
+	.complaints = complaints,
+	.open = find,
+	.check = check,
+	.put_words = put_words,
+	.state = tell_state,
+};
+
+static enum err connect(const struct provider_config *cfg, const struct call *call,
+	struct provider **out, struct error *e)
+{
+	return command_connect(&kubernetes_provider, &transport, cfg, call, out, e);
+}
+
+const struct provider_ops kubernetes_provider = {
+	.name = "kubernetes",
+	.title = "Kubernetes",
+	.key_names = "",
+	.caps = PROVIDER_KEEPS_HELPER | PROVIDER_COMMANDS_PULSE,
+	.connect_options = OPTION_RESUME_NEVER,
+	.take_id = take_id,
+	.connect = connect,
+	.release = command_release,
+	.info = command_info,
+	.execute = attachment_execute,
+};
