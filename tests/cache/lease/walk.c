@@ -479,7 +479,7 @@ static void *walk_about(void *context)
 {
 	unsigned seed = (unsigned)(uintptr_t)context;
 
-	for (unsigned n = 0; n < 200; n++) {
+	for (unsigned n = 0; n < 60; n++) {
 		unsigned d = (unsigned)rand_r(&seed) % 10;
 		AUTO_FREE char *path = explored_text("d%u/d%u", d, (d + n) % 10);
 
