@@ -147,8 +147,9 @@ else
 	like "one that was made without a disk gets none" "$("$SANDBOXFS" local:before "$MNT" -o disk=1G 2>&1)" \
 		'was made without a disk of its own'
 	store=$XDG_DATA_HOME/sandboxfs
-	umount "$store/$id"
-	is "where it is not mounted any more it is mounted again" "$(ctl exec "$name" 'echo well' </dev/null)" well
+	ctl exec "$name" 'echo kept >file' </dev/null
+	ok "its disk is unmounted, as by a restart" wait_until "$PATIENCE" umount "$store/$id"
+	is "where it is not mounted any more it is mounted again" "$(ctl exec "$name" 'cat file' </dev/null)" kept
 	ctl delete "$name"
 	is "it goes with the sandbox" "$(ls -A "$store" | grep -c "$id"; grep -c "$id" /proc/self/mounts)" "0
 0"
