@@ -25,6 +25,7 @@ PasswordAuthentication no
 UsePAM no
 UseDNS no
 PidFile none
+SetEnv HOME={home}
 Subsystem sftp internal-sftp
 """
 
@@ -49,7 +50,10 @@ class OverSsh(System):
             run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.scratch / key], 20)
         port = free_port()
         config = self.scratch / "sshd_config"
-        config.write_text(SSHD_CONFIG.format(port=port, folder=self.scratch))
+        # What is stored there comes and goes with the server.
+        home = self.server_disk / "home"
+        home.mkdir()
+        config.write_text(SSHD_CONFIG.format(port=port, folder=self.scratch, home=home))
         if os.getuid() == 0:
             # sshd's unprivileged half works there; where sshd is no service nobody else makes it.
             os.makedirs("/run/sshd", mode=0o755, exist_ok=True)
@@ -59,20 +63,22 @@ class OverSsh(System):
         self.port = self.through_relay(stack, port)
 
 
+    def ssh_options(self):
+        ssh = {
+            "IdentityFile": self.scratch / "client_key",
+            "IdentitiesOnly": "yes",
+            "StrictHostKeyChecking": "no",
+            "UserKnownHostsFile": "/dev/null",
+        }
+        return [f"{key}={value}" for key, value in ssh.items()]
+
+
 class Sshfs(OverSsh):
     name = "sshfs"
     options = []
 
     def command(self):
-        ssh = {
-            "Port": self.port,
-            "IdentityFile": self.scratch / "client_key",
-            "IdentitiesOnly": "yes",
-            "StrictHostKeyChecking": "no",
-            "UserKnownHostsFile": "/dev/null",
-            "BatchMode": "yes",
-        }
-        options = [f"{key}={value}" for key, value in ssh.items()] + self.options
+        options = [*self.ssh_options(), f"Port={self.port}", "BatchMode=yes", *self.options]
         source = f"{getpass.getuser()}@127.0.0.1:{self.backend}"
         return ["sshfs", "-f", "-F", "/dev/null", "-o", ",".join(options), source, self.mountpoint]
 
@@ -131,6 +137,21 @@ class Local(Sandboxfs):
         super().start(stack)
         self.backend = self.scratch / "data/sandboxfs/bench/tree/user"
         self.backend.mkdir(parents=True)
+
+
+class Ssh(Sandboxfs, OverSsh):
+    """The directory that sshfs shows, over the same sshd."""
+
+    name = "ssh"
+
+    def start(self, stack):
+        Sandboxfs.start(self, stack)
+        OverSsh.start(self, stack)
+        self.source = f"ssh:{getpass.getuser()}@127.0.0.1:{self.port}:{self.backend}"
+
+    def command(self):
+        program, *rest = super().command()
+        return [program, "-o", ",".join(self.ssh_options()), *rest]
 
 
 TEST_SERVER = Path(__file__).resolve().parents[1] / "servers/e2b/main.mjs"
@@ -203,6 +224,6 @@ class Disk(System):
         """The server is here."""
 
 
-ALL = {system.name: system for system in (E2b, Local, Sshfs, SshfsTuned, Rclone, Disk)}
+ALL = {system.name: system for system in (E2b, Local, Ssh, Sshfs, SshfsTuned, Rclone, Disk)}
 # Without a choice.
-COMPARED = ["e2b", "floor", "sshfs", "rclone", "disk"]
+COMPARED = ["e2b", "ssh", "floor", "sshfs", "rclone", "disk"]

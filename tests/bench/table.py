@@ -93,7 +93,7 @@ TITLES = {
     ("patch", "cold"): "one byte changed in 100 MB, fsync",
 }
 # As people know them.
-NAMES = {"e2b": "sandboxfs", "floor": "the floor", "disk": "local disk"}
+NAMES = {"e2b": "sandboxfs", "ssh": "sandboxfs over ssh", "floor": "the floor", "disk": "local disk"}
 IN_MARKDOWN = {"s": seconds, "landed s": landed, "requests": requests, "MB": megabytes}
 
 
