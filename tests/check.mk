@@ -110,10 +110,10 @@ HANDLE_TESTS  := tests/mount/events.t tests/mount/exec.t tests/mount/jobs.t test
 # Docker is installed for these; they are in the sandboxes of a vendor.
 DOCKER_TESTS  := tests/mount/container.t
 # Of programs of the user's own, whose sandboxes they make themselves.
-COMMAND_OWN   := tests/mount/ssh.t tests/mount/docker.t tests/mount/kubernetes.t
+COMMAND_OWN   := tests/mount/ssh.t tests/mount/docker.t tests/mount/podman.t tests/mount/kubernetes.t
 # For check-all alone: 200,000 files take half a minute to make and to remove, as does a gigabyte, a Debian takes minutes.
 LONG_TESTS    := tests/mount/e2b_many.t tests/mount/e2b_pending_memory.t $(ROOT_TESTS)
-SCRIPTS       := $(filter-out $(LONG_TESTS) $(FAULT_TESTS) $(DOCKER_TESTS) tests/mount/docker.t,$(wildcard tests/mount/*.t tests/install/*.t))
+SCRIPTS       := $(filter-out $(LONG_TESTS) $(FAULT_TESTS) $(DOCKER_TESTS) tests/mount/docker.t tests/mount/podman.t,$(wildcard tests/mount/*.t tests/install/*.t))
 
 # A helper and services that lie at random.
 HOSTILE_TESTS := tests/hostile/helper.t $(VENDORS:%=%:tests/hostile/vendor.t)
@@ -309,7 +309,8 @@ release_sanitizers   = test SAN=address,undefined T="$(COMPILED)"
 release_clang        = test CC=clang T="$(filter-out $(VENDORS:%=%:%),$(COMPILED))"
 release_jitter       = test JITTER=1 T="$(COMPILED)"
 release_distros      = check-distros
-release_containers   = test T="$(DOCKER_TESTS:%=e2b:%) $(DOCKER_TESTS:%=aio:%) tests/mount/docker.t $(DOCKER_SUITE)"
+release_containers   = test T="$(DOCKER_TESTS:%=e2b:%) $(DOCKER_TESTS:%=aio:%) tests/mount/docker.t tests/mount/podman.t \
+	$(DOCKER_SUITE)"
 release_faults       = check-faults
 release_threads      = check-threads
 release_threads-e2b  = check-threads PROVIDER=e2b

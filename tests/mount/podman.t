@@ -1,0 +1,70 @@
+#!/bin/sh
+# Containers of Podman, which has no daemon: one of BusyBox alone that is paused, stopped, started again and removed.
+# shellcheck disable=SC2016
+# shellcheck source=tests/support/tap.sh
+. "${0%/*}/../support/tap.sh"
+# shellcheck source=tests/support/tap_ctl.sh
+. "$TOP/tests/support/tap_ctl.sh"
+
+needs_mount
+needs_local
+needs_root
+needs podman busybox
+SANDBOXCTL=$(dirname "$SANDBOXFS")/sandboxctl
+
+# Images and containers of the test's own, by the runtime that also works where cgroups are of both versions.
+mkdir -p programs image/bin image/tmp empty wrong
+cat >programs/podman <<END2
+#!/bin/sh
+exec $(command -v podman) --root "$SCRATCH/podman" --runroot "$SCRATCH/podman.run" --cgroup-manager=cgroupfs \
+	--events-backend=file --storage-driver=vfs $(command -v runc >/dev/null && echo --runtime=runc) "\$@"
+END2
+chmod 755 programs/podman
+PATH=$PWD/programs:$PATH
+cp "$(command -v busybox)" image/bin/busybox
+for applet in $(busybox --list); do
+	[ "$applet" = busybox ] || ln -s busybox "image/bin/$applet"
+done
+
+podman_run() { # NAME IMAGE COMMAND...
+	podman_name=$1
+	shift
+	deadline "$PATIENCE" podman run -d --name "$podman_name" --network none --ulimit nofile=1024:1024 \
+		--ulimit nproc=1000:1000 "$@"
+}
+tar -C image -c . | deadline "$PATIENCE" podman import - bare >import.log 2>&1 && podman_run bare localhost/bare sleep 3600 >run.log 2>&1 ||
+	skip_all "no container of Podman runs here: $(cat import.log run.log 2>/dev/null | tail -n 1)"
+MNT=$SCRATCH/mnt.bare
+mkdir "$MNT"
+
+says_of_mount() { # SOURCE
+	"$SANDBOXFS" -f "$1" wrong 2>&1
+}
+
+ok "is mounted by name" deadline "$PATIENCE" "$SANDBOXFS" podman:bare:/tmp "$MNT"
+echo text >"$MNT/file"
+settle
+is "what is written is there" "$(podman exec bare cat /tmp/file)" text
+is "a command runs as another user" "$(ctl exec --user 1234 podman:bare:/tmp 'id -u; pwd')" "1234
+/tmp"
+podman pause bare >/dev/null
+is "it is paused" "$(ctl info podman:bare --json | field state)" paused
+is "which a mount says" "$(says_of_mount podman:bare)" "sandboxfs: podman:bare is paused; wake it with: podman unpause bare"
+podman unpause bare >/dev/null
+podman stop -t 0 bare >/dev/null
+is "it is stopped" "$(says_of_mount podman:bare)" "sandboxfs: podman:bare is exited; start it with: podman start bare"
+podman start bare >/dev/null
+again() {
+	deadline "$PATIENCE" sh -c 'echo more >"$1/after"' - "$MNT" 2>/dev/null
+}
+ok "the mount works again by itself" wait_until "$PATIENCE" again
+settle
+is "its files are the container's" "$(podman exec bare cat /tmp/after)" more
+podman rm -f -t 0 bare >/dev/null
+fails "one that was removed is gone" deadline "$PATIENCE" sh -c 'echo more >"$1/gone" && echo | dd of="$1/.sandbox/sync" conv=notrunc status=none' - "$MNT"
+deadline "$PATIENCE" umount "$MNT"
+like "no such container" "$(says_of_mount podman:bare)" "^sandboxfs: podman:bare: .*no such container bare$"
+like "no podman" "$(PATH=$PWD/empty "$SANDBOXFS" -f podman:bare wrong 2>&1)" \
+	"^sandboxfs: podman:bare: there is no program 'podman' here; install it"
+
+done_testing
