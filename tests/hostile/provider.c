@@ -129,7 +129,8 @@ static void hostile_release(struct provider *p)
 	if (p->helper)
 		helper_client_free(p->helper);
 	end_before(h);
-	munmap((void *)(uintptr_t)h->counts, COUNTS * sizeof *h->counts);
+	if (h->counts)
+		munmap((void *)(uintptr_t)h->counts, COUNTS * sizeof *h->counts);
 	free(h);
 }
 
@@ -137,10 +138,14 @@ static enum err open_counts(struct hostile *h, struct error *e)
 {
 	AUTO_CLOSE int fd = open(h->counts_file, O_RDWR | O_CLOEXEC);
 
-	h->counts = fd < 0
+	void *counts = fd < 0
 		? MAP_FAILED
 		: mmap(NULL, COUNTS * sizeof *h->counts, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	return h->counts == MAP_FAILED ? error_errno(e, errno, "%s", h->counts_file) : ERR_OK;
+
+	if (counts == MAP_FAILED)
+		return error_errno(e, errno, "%s", h->counts_file);
+	h->counts = counts;
+	return ERR_OK;
 }
 
 static enum err hostile_connect(const struct provider_config *cfg, const struct call *call,
@@ -168,9 +173,10 @@ static enum err hostile_connect(const struct provider_config *cfg, const struct 
 	if (!kind)
 		kind = helper_client_new_kept(&h->base.helper, &keeper, &hello, e);
 	if (kind)
-		return kind;
-	*out = &h->base;
-	return ERR_OK;
+		hostile_release(&h->base);
+	else
+		*out = &h->base;
+	return kind;
 }
 
 static enum err hostile_info(
