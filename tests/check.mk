@@ -123,7 +123,8 @@ CHECKED        = $(UNITS) $(CONTRACTS:%=contract:%) $(VENDORS:%=budgets:%) $(FUZ
 	$(foreach v,$(VENDORS),$(OWN_OF_VENDOR:%=$v:tests/mount/%.t)) $(foreach s,$(SHARED_TESTS),$(subst :,:tests/mount/,$s).t)
 # They begin first, so that none of them is alone at the end.
 SLOW          := unit:providers unit:cache $(VENDORS:%=budgets:%) unit:modal contract:aio contract:daytona contract:langsmith \
-	$(VENDORS:%=%:tests/mount/vendor_key.t) e2b:tests/mount/oracle.t tests/mount/e2b_faults.t
+	$(VENDORS:%=%:tests/mount/vendor_key.t) e2b:tests/mount/oracle.t tests/mount/e2b_faults.t \
+	runloop:tests/mount/posix.t $(patsubst %,%:tests/mount/exec.t,ssh e2b modal)
 T             ?= $(SLOW) $(filter-out $(SLOW),$(CHECKED))
 # What other compilers and sanitizers repeat: not the fuzzers, which have a compiler and sanitizers of their
 # own, nor budgets, which count requests.
