@@ -15,8 +15,8 @@ enum err check_attr(const struct attr *attr, struct error *e);
 enum err check_root_facts(const struct root_facts *facts, struct error *e);
 
 /*
- * A directory with more is refused, ERR_TOO_LARGE: its list may have no end. Design decision: a mount
- * takes half a kilobyte for an entry.
+ * A directory with more entries is refused, ERR_TOO_LARGE: its list may have no end. Design
+ * decision: a mount takes half a kilobyte for an entry.
  */
 #define LIST_ENTRIES_MAX 1000000
 
@@ -28,7 +28,7 @@ struct list_check {
 	bool is_repeated; /* a name came twice in the present directory */
 	uint64_t *names;  /* hashes of those that came in it, by their lowest bits; 0: free */
 	size_t names_count, names_room;
-	size_t entries; /* of the present directory, also by a name that had come */
+	size_t entries; /* of the present directory; a name that came twice counts twice */
 };
 
 /*

@@ -21,7 +21,7 @@ static void invalidate_each_locked(struct tree *t, bool forget)
 	t->timed_until_ms = 0;
 }
 
-/* Of much that is known nothing need be looked at while none of it has a time of its own. */
+/* While no belief has a time of its own no inode need be looked at, however many are known. */
 static void invalidate_locked(struct tree *t, bool forget)
 {
 	t->doubted = ++t->serial; /* answers under way are older than this */

@@ -109,7 +109,7 @@ static void raise_until(int64_t *kernel_until_ms, int64_t until_ms)
 		*kernel_until_ms = until_ms;
 }
 
-/* Also while what is outdated is being taken: it may stand where that has been. */
+/* What is outdated may be taken meanwhile, and the walk have passed that place. */
 void kernel_uses_until_locked(struct tree *t, int64_t until_ms)
 {
 	raise_until(&t->kernel_until_ms, until_ms);

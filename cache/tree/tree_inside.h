@@ -55,7 +55,8 @@ struct tree {
 	bool decides; /* there was a change stream when it was last trusted by what the sandbox said */
 	bool is_offline;  /* since then nobody answered */
 	int64_t timed_ms; /* how long what may not be held is believed */
-	int64_t timed_until_ms; /* every belief with a time of its own, but for the root's attributes, ends by then */
+	/* Every belief with a time of its own ends by then, but for the root's attributes. */
+	int64_t timed_until_ms;
 	uint32_t listings; /* begun so far */
 	LIST_HEAD(, tree_listing) under_way;
 	uint64_t held_alone;  /* the serial number of a listing that is held in any case; 0: none */
@@ -210,7 +211,10 @@ bool is_absent_locked(const struct tree *t, const struct inode *dir);
 
 /* ---- kernel.c ---- */
 
-/* Anything but the root's attributes is used until then, or stands elsewhere now: no doubt may pass it over. */
+/*
+ * The kernel uses something until then, but for the root's attributes, or the tree has it elsewhere
+ * now: the next tree_take_outdated() must come to it.
+ */
 void kernel_uses_until_locked(struct tree *t, int64_t until_ms);
 /* The kernel is given attributes of `i` that it may use until then. */
 void kernel_has_attr_locked(struct tree *t, struct inode *i, int64_t until_ms);
@@ -239,9 +243,9 @@ bool is_invalid_locked(const struct tree *t, int64_t until_ms, int64_t now_ms);
 /* How long an answer of `i` to what was asked at serial number `asked` is believed: held if it may be, else as given. */
 int64_t plain_belief_locked(
 	const struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms);
-/* Notes that something is believed until then, which is returned: of anything but the root's attributes. */
+/* Notes a time until which something is believed, but for the root's attributes, and returns it. */
 int64_t timed_locked(struct tree *t, int64_t until_ms);
-/* Both. */
+/* plain_belief_locked(), noted. */
 int64_t belief_locked(struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms);
 /* Whether any change of it would be told at once, or would have been when it was last trusted. */
 bool is_maybe_foreign_locked(const struct tree *t, const struct inode *i);

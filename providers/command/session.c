@@ -344,7 +344,7 @@ static enum err await_end(
 	return kind;
 }
 
-/* What stands there when it has ended: whoever else writes there may never end. */
+/* The program has ended: what the pipe holds is the rest, for others may write there for ever. */
 static enum err read_rest(struct session *s, const struct call *call, session_sink sink,
 	void *context, struct error *e)
 {
