@@ -294,7 +294,7 @@ void config_print_help(FILE *to)
 		"DIRECTORY\n\n"
 		"SOURCE is PROVIDER:[ID][:PATH]; without an ID a sandbox is made, and deleted at "
 		"unmount.\n"
-		"Providers: %s\n\n",
+		"Providers:\n    %s\n\n",
 		buf_text(&providers));
 	help_print_options(to, options, options_count);
 	fprintf(to, "\nAccepted and without effect:\n");

@@ -393,7 +393,7 @@ Test(config, prints_every_option_that_does_something)
 	config_print_help(to);
 	fclose(to);
 	cr_expect(says(text, "-o symlinks=rewrite|refuse|raw"));
-	cr_expect(says(text, "Providers: local"));
+	cr_expect(says(text, "Providers:\n    local"));
 	cr_expect(says(text, "comment="));
 	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
 		cr_expect(le(sz, strcspn(line, "\n"), 100));
