@@ -56,7 +56,7 @@ struct op {
 	bool is_again;        /* refused, and queued again for another name */
 	bool is_unasked;      /* keeps a time that was shown, or tidies: nobody asked for it */
 	bool tidies;          /* takes a staged file away whose contents were refused */
-	bool is_needless;     /* such a time, refused: the file is not there */
+	bool is_needless;     /* such a time or a removal, refused: the file is not there */
 	bool is_overtaken; /* its version was handed on, or was handed to it: no answer gives it another */
 	uint64_t awaits;  /* the gathering that has what it has to wait for; 0: none */
 	uint64_t left_by; /* the gathering of the batch that it is in, or was in last */
