@@ -100,7 +100,7 @@ refused "no processors" 1 "option 'cpus=0': NUMBER is a number of processors, as
 
 # ---- The source ----------------------------------------------------------------------------------
 
-known=$("$SANDBOXFS" --help | sed -n 's/^Providers: //p')
+known=$("$SANDBOXFS" --help | sed -n '/^Providers:$/{n;s/^ *//p;}')
 refused "an unknown provider" 1 "'nobody:x': unknown provider 'nobody'; known: $known" nobody:x empty
 refused "no colon" 1 "'demo': $FORM" demo empty
 refused "no provider" 1 "':demo': $FORM; SANDBOX_PROVIDER is not set" :demo empty
