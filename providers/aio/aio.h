@@ -5,11 +5,11 @@
  * /v1/file/download as the bytes they are. Facts of the wire, where no other source is named, are those of the OpenAPI
  * document of its repository, version 1.9.4.
  *
- *      where it is                     address.c
+ *      where it is                     account.c
  *      what its answers mean           verdict.c
  *      sessions, of which any command needs one       sessions.c
- *      running a program               bash.c; in images without /v1/bash shell.c
- *      files                           deliver.c
+ *      running a program               run.c; in images without /v1/bash shell.c
+ *      files                           files.c
  *
  * Nothing in its interface makes, lists, stops or deletes a sandbox: that is its owner's business (docker). Its own
  * listing knows neither owners, nor links, nor numbers of inodes, so the verbs are the helper's.
@@ -20,7 +20,7 @@
  */
 #pragma once
 
-#include "providers/aio/address.h"
+#include "providers/aio/account.h"
 #include "providers/aio/sessions.h"
 #include "providers/remote/attachment.h"
 #include "providers/rest/account.h"

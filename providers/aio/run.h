@@ -1,5 +1,5 @@
 /*
- * run.h - one run of a program, shared by bash.c and shell.c.
+ * run.h - one run of a program, shared by run.c and shell.c.
  */
 #pragma once
 

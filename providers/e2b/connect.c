@@ -2,7 +2,7 @@
 
 #include "providers/e2b/envelope.h"
 #include "providers/gzip.h"
-#include "providers/e2b/refusal.h"
+#include "providers/e2b/verdict.h"
 
 #include <assert.h>
 #include <stdio.h>

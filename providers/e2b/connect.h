@@ -4,7 +4,7 @@
  *
  * Never sent: Connect-Timeout-Ms, which envd takes for the process's own deadline. The status of a stream is 200 whatever
  * comes of it: its last envelope tells, and a stream without one was cut off (ERR_UNREACHABLE). Errors: those of
- * refusal.h and http.h, ERR_PROTOCOL. Functions may be called from any thread, those of one stream from one at a time.
+ * verdict.h and http.h, ERR_PROTOCOL. Functions may be called from any thread, those of one stream from one at a time.
  */
 #pragma once
 

@@ -3,7 +3,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 #include "providers/e2b/control_plane_json.h"
-#include "providers/e2b/refusal.h"
+#include "providers/e2b/verdict.h"
 
 #include <stdlib.h>
 #include <string.h>

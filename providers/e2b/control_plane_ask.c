@@ -2,7 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/e2b/control_plane_json.h"
-#include "providers/e2b/refusal.h"
+#include "providers/e2b/verdict.h"
 
 #include <string.h>
 

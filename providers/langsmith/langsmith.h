@@ -4,7 +4,7 @@
  *      where it is, and the key         account.c
  *      what answers mean                verdict.c
  *      the control plane                box.c, box_api.c
- *      is it there, and awake?          reach.c
+ *      is it there, and awake?          attachment.c
  *      running a program                run.c
  *      files                            files.c (up), download.c
  *      slots of the table               lifecycle.c
@@ -50,7 +50,7 @@ void langsmith_release(struct provider *p);
 /* Without its context, a struct langsmith. */
 extern const struct remote_ops langsmith_remote;
 
-/* ---- reach.c ---- */
+/* ---- attachment.c ---- */
 
 /*
  * How it is. One that failed, is being deleted, or is not known any more once it was attached, is ERR_GONE from then on,

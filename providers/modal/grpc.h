@@ -89,7 +89,7 @@ bool grpc_is_ready(const struct grpc_stream *s);
 int grpc_fd(const struct grpc_stream *s);
 void grpc_end(struct grpc_stream *s);
 
-/* ---- grpc_status.c: how a call ended ---- */
+/* ---- verdict.c: how a call ended ---- */
 
 /* Undoes percent-encoding, as gRPC has it: at most `max` bytes, and a NUL. */
 size_t grpc_decode(char *out, size_t max, const char *in, size_t len);

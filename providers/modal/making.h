@@ -1,5 +1,5 @@
 /*
- * making.h - a sandbox that is being made; for sandbox_create.c and modal_image.c.
+ * making.h - a sandbox that is being made; for sandbox_create.c and image.c.
  */
 #pragma once
 

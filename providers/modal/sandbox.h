@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "providers/modal/modal_control.h"
+#include "providers/modal/control.h"
 #include "providers/modal/worker.h"
 
 #define SANDBOX_ID_MAX 128

@@ -4,7 +4,7 @@
 #include "providers/base/log.h"
 #include "providers/json.h"
 #include "providers/runloop/devbox_api.h"
-#include "providers/runloop/devbox_files.h"
+#include "providers/runloop/files.h"
 #include "providers/runloop/devbox_output.h"
 
 #include <stdio.h>

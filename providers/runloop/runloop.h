@@ -28,7 +28,7 @@ static inline struct runloop *runloop_of(struct provider *p)
 enum err runloop_new(struct runloop **out, const struct provider_config *cfg, struct error *e);
 void runloop_release(struct provider *p);
 
-/* ---- runloop_name.c ---- */
+/* ---- name.c ---- */
 
 /*
  * Has b->at.id be an ID where it is a name: of the devboxes that have not ended. ERR_NOT_FOUND: it is neither. ERR_INVALID:
@@ -36,7 +36,7 @@ void runloop_release(struct provider *p);
  */
 enum err runloop_resolve(struct runloop *b, const struct call *call, struct error *e);
 
-/* ---- runloop_reach.c ---- */
+/* ---- attachment.c ---- */
 
 /* How it is. One that has ended, or is not known any more once it was attached, is ERR_GONE from then on. */
 enum err runloop_look(
@@ -53,12 +53,12 @@ typedef enum err (*runloop_step)(
 enum err runloop_reach(struct runloop *b, const struct call *call, runloop_step step, void *context,
 	struct error *e);
 
-/* ---- runloop_run.c ---- */
+/* ---- run.c ---- */
 
 /* Without its context, a struct runloop. */
 extern const struct remote_ops runloop_remote;
 
-/* ---- runloop_create.c: a slot of the table ---- */
+/* ---- create.c: a slot of the table ---- */
 
 enum err runloop_create(
 	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e);

@@ -6,7 +6,7 @@
  */
 #include "providers/e2b/envd_process.h"
 #include "providers/e2b/envelope.h"
-#include "providers/e2b/refusal.h"
+#include "providers/e2b/verdict.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "providers/daytona/account.h"
 #include "providers/e2b/account.h"
 #include "providers/langsmith/account.h"
-#include "providers/modal/modal_settings.h"
+#include "providers/modal/account.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* Where a worker may be, and when another token is asked for. */
-#include "providers/modal/modal_control.h"
+#include "providers/modal/control.h"
 #include "providers/modal/worker.h"
 #include "providers/server_clock.h"
 

@@ -1,7 +1,7 @@
 /* Which answers are a vendor's own, and which are somebody else's: over all vendors. */
 #include "providers/aio/verdict.h"
 #include "providers/daytona/toolbox.h"
-#include "providers/e2b/refusal.h"
+#include "providers/e2b/verdict.h"
 #include "providers/langsmith/verdict.h"
 #include "providers/runloop/devbox_api.h"
 

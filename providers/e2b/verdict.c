@@ -1,4 +1,4 @@
-#include "providers/e2b/refusal.h"
+#include "providers/e2b/verdict.h"
 
 #include "providers/errno_words.h"
 #include "providers/json_bound.h"

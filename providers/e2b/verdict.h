@@ -1,5 +1,5 @@
 /*
- * refusal.h - why E2B's daemon, or the proxy in front of it, did not do what it was asked, as an error of ours.
+ * verdict.h - why E2B's daemon, or the proxy in front of it, did not do what it was asked, as an error of ours.
  *
  * Three shapes were seen: {"code": "not_found", "message": ...} from an RPC, the same inside {"error": ...} at the end of a
  * stream whose status is 200, and {"code": 404, "message": ...} from /files, the check of the token and the proxy. Where

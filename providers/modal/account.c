@@ -1,4 +1,4 @@
-#include "providers/modal/modal_settings.h"
+#include "providers/modal/account.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/key.h"

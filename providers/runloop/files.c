@@ -1,4 +1,4 @@
-#include "providers/runloop/devbox_files.h"
+#include "providers/runloop/files.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/json.h"

@@ -1,4 +1,4 @@
-#include "providers/aio/address.h"
+#include "providers/aio/account.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

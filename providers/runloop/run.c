@@ -1,7 +1,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/remote/text.h"
 #include "providers/runloop/devbox_execution.h"
-#include "providers/runloop/devbox_files.h"
+#include "providers/runloop/files.h"
 #include "providers/runloop/runloop.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 /*
- * modal_settings.h - where Modal is and who one is there: what the environment and ~/.modal.toml say, as Modal's own SDK reads
+ * account.h - where Modal is and who one is there: what the environment and ~/.modal.toml say, as Modal's own SDK reads
  * them.
  *
  * Source: modal SDK 0.11.1, src/config.ts. For each value the environment counts before the profile. Read once, when a

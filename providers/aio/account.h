@@ -1,5 +1,5 @@
 /*
- * address.h - where a sandbox listens, from the source's ID and the environment.
+ * account.h - where a sandbox listens, from the source's ID and the environment.
  *
  * One container is one sandbox with one port. SANDBOX_HOST and SANDBOX_PORT name it; the host may
  * have a port, or be a URL that says the scheme. An ID takes their place: HOST, PORT or HOST_PORT, in

@@ -2,7 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
-#include "providers/e2b/refusal.h"
+#include "providers/e2b/verdict.h"
 #include "providers/rest/form.h"
 
 #include <string.h>

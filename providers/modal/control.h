@@ -1,5 +1,5 @@
 /*
- * modal_control.h - Modal's control plane (modal.client.ModalClient): calls with the account's credentials, repeated as Modal's
+ * control.h - Modal's control plane (modal.client.ModalClient): calls with the account's credentials, repeated as Modal's
  * own clients repeat them.
  *
  * Beside the token's two halves most calls want a token that is asked for first and renewed long before it expires. After
@@ -8,7 +8,7 @@
 #pragma once
 
 #include "providers/modal/grpc.h"
-#include "providers/modal/modal_settings.h"
+#include "providers/modal/account.h"
 
 struct modal_control;
 struct server_clock;

@@ -1,5 +1,5 @@
 /*
- * devbox_files.h - files of a devbox, as the bytes they are.
+ * files.h - files of a devbox, as the bytes they are.
  */
 #pragma once
 

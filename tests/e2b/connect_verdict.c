@@ -1,4 +1,4 @@
-#include "providers/e2b/refusal.h"
+#include "providers/e2b/verdict.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,4 +1,4 @@
-#include "providers/aio/address.h"
+#include "providers/aio/account.h"
 
 #include "providers/http/http.h"
 #include "providers/variables.h"

@@ -1,4 +1,4 @@
-#include "providers/modal/modal_control.h"
+#include "providers/modal/control.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/key.h"

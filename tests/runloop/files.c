@@ -1,4 +1,4 @@
-#include "providers/runloop/devbox_files.h"
+#include "providers/runloop/files.h"
 
 #include "tests/runloop/devbox_fixture.h"
 
