@@ -1,6 +1,6 @@
 /*
  * creation_options.h - the options of a sandbox that is made, a row each: as mounts (options.c) and
- * as sandboxctl (making.c) call them. Two mean another thing to each and stand there: env, whose
+ * as sandboxctl (new_sandbox.c) call them. Two mean another thing to each and stand there: env, whose
  * value sandboxctl also takes from its environment, and lifetime= beside --timeout.
  *
  *      VALUE(bit, letter, field, setter, name, word, argument, help)      -o name=VALUE, --word=VALUE

@@ -26,7 +26,7 @@
 #define FORCED_MS   10000
 #define SECONDS_MAX 1e9
 
-struct request {
+struct umount_options {
 	const char *dir;
 	const char *namespace;
 	int64_t limit_ms; /* for sending what is pending; -1: as long as it goes on */
@@ -82,7 +82,7 @@ static void tell_elsewhere(const char *dir, const struct mount_device *device)
 			dir, (int)pid, (int)pid, there);
 }
 
-static enum err unmount(const struct request *r, struct error *e)
+static enum err unmount(const struct umount_options *r, struct error *e)
 {
 	AUTO_FREE char *dir = real_path(r->dir);
 	struct mounted m = { .dir = dir };
@@ -111,7 +111,7 @@ static enum err unmount(const struct request *r, struct error *e)
 }
 
 /* What is not ours is accepted: a line of fstab has one list of options for both programs. */
-static enum err take_options(struct request *r, char *list, struct error *e)
+static enum err take_options(struct umount_options *r, char *list, struct error *e)
 {
 	static const char timeout[] = "timeout=";
 
@@ -131,7 +131,7 @@ static enum err take_options(struct request *r, char *list, struct error *e)
 	return ERR_OK;
 }
 
-static enum err parse(struct request *r, int argc, char **argv, struct error *e)
+static enum err parse(struct umount_options *r, int argc, char **argv, struct error *e)
 {
 	static const struct option names[] = {
 		{ "help", no_argument, NULL, 'h' },
@@ -166,7 +166,7 @@ static enum err parse(struct request *r, int argc, char **argv, struct error *e)
 	return ERR_OK;
 }
 
-static enum err act(const struct request *r, struct error *e)
+static enum err act(const struct umount_options *r, struct error *e)
 {
 	enum err kind = ERR_OK;
 
@@ -184,7 +184,7 @@ static enum err act(const struct request *r, struct error *e)
 
 int main(int argc, char **argv)
 {
-	struct request request = { .limit_ms = -1 };
+	struct umount_options request = { .limit_ms = -1 };
 	struct error e = { 0 };
 	enum err kind;
 

@@ -203,7 +203,7 @@ static enum err do_hello(struct speaker *s, const struct buf *request, struct er
 	return kind == ERR_OK ? end_record(s, wire_put_hello(&s->items, &hello), 0, e) : kind;
 }
 
-static enum err do_request(struct speaker *s, const struct request *r, struct error *e)
+static enum err do_request(struct speaker *s, const struct stream_request *r, struct error *e)
 {
 	switch (r->type) {
 	case FRAME_HELLO: return do_hello(s, &r->payload, e);
@@ -231,7 +231,7 @@ enum err answer_end(struct outlet *out, uint32_t id, enum err kind, const char *
 	return outlet_send(out, FRAME_END, id, &end, NULL);
 }
 
-enum err answer_request(const struct answer *a, const struct request *request, struct error *e)
+enum err answer_request(const struct answer *a, const struct stream_request *request, struct error *e)
 {
 	struct speaker s = { .answer = a, .id = request->id, .items = BUF_INIT(FRAME_PAYLOAD_MAX) };
 	AUTO_ROOT struct root now = { .dir_fd = -1 };

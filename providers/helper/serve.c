@@ -25,7 +25,7 @@ struct job {
 	struct job *next; /* lock */
 	struct server *server;
 	pthread_t thread;
-	struct request request;
+	struct stream_request request;
 	uint64_t turn; /* of those that change something */
 	struct cancel cancel;
 	struct call call;
@@ -101,7 +101,7 @@ static void job_free(struct job *j)
 }
 
 /* Takes the payload. NULL without memory or descriptors. */
-static struct job *job_new(struct server *s, struct request *request)
+static struct job *job_new(struct server *s, struct stream_request *request)
 {
 	struct job *j = calloc(1, sizeof *j);
 
@@ -207,7 +207,7 @@ static bool start_thread(pthread_t *thread, void *(*run)(void *), void *context)
 	return started;
 }
 
-static bool start_job(struct server *s, struct request *request)
+static bool start_job(struct server *s, struct stream_request *request)
 {
 	struct job *j = job_new(s, request);
 
@@ -259,7 +259,7 @@ static bool is_in_work(struct server *s, uint32_t id)
 	return found;
 }
 
-static enum err take_request(struct server *s, struct request *r, struct error *e)
+static enum err take_request(struct server *s, struct stream_request *r, struct error *e)
 {
 	bool is_watch = r->type == FRAME_WATCH;
 	struct load l;
@@ -285,7 +285,7 @@ static enum err serve_requests(struct server *s, struct error *e)
 	struct inlet in = {
 		.fd = s->options->in_fd, .bytes = s->options->bytes, .len = s->options->len
 	};
-	struct request r = { .payload = BUF_INIT(WIRE_REQUEST_MAX) };
+	struct stream_request r = { .payload = BUF_INIT(WIRE_REQUEST_MAX) };
 	bool at_end = false;
 	enum err kind;
 

@@ -100,7 +100,7 @@ static enum err check_frame(const struct frame *f, uint32_t partial, struct erro
 	return ERR_OK;
 }
 
-enum err inlet_next(struct inlet *in, struct request *out, bool *at_end, struct error *e)
+enum err inlet_next(struct inlet *in, struct stream_request *out, bool *at_end, struct error *e)
 {
 	uint32_t partial = 0;
 

@@ -17,7 +17,7 @@ struct inlet {
 	size_t len;
 };
 
-struct request {
+struct stream_request {
 	enum frame_type type;
 	uint32_t id;
 	struct buf payload; /* of all its frames */
@@ -27,7 +27,7 @@ struct request {
  * Reads the next request into `out`, whose payload is emptied first. ERR_OK with *at_end: there are no more. A request
  * whose FRAME_CANCEL comes before its last frame is dropped. ERR_PROTOCOL: not a stream of requests.
  */
-enum err inlet_next(struct inlet *in, struct request *out, bool *at_end, struct error *e);
+enum err inlet_next(struct inlet *in, struct stream_request *out, bool *at_end, struct error *e);
 
 struct outlet {
 	int fd;

@@ -1,6 +1,6 @@
 /* What a sandbox is made from: built by Modal where it is not yet, however long that takes. */
 #include "providers/base/cleanup.h"
-#include "providers/modal/making.h"
+#include "providers/modal/sandbox_create.h"
 #include "providers/modal/modal.pb-c.h"
 #include "providers/modal/modal_answer.h"
 
@@ -17,14 +17,14 @@
 #define REJOIN_PAUSE_MS 500
 
 /* A template is one that was built, or an image as well. */
-static const char *image_name(const struct making *m)
+static const char *image_name(const struct sandbox_create *m)
 {
 	if (m->cfg->image)
 		return m->cfg->image;
 	return m->cfg->template ? m->cfg->template : DEFAULT_IMAGE;
 }
 
-static enum err find_builder(struct making *m, struct error *e)
+static enum err find_builder(struct sandbox_create *m, struct error *e)
 {
 	Modal__EnvironmentGetOrCreateRequest request =
 		MODAL__ENVIRONMENT_GET_OR_CREATE_REQUEST__INIT;
@@ -33,20 +33,20 @@ static enum err find_builder(struct making *m, struct error *e)
 	enum err kind;
 
 	if (*m->settings->builder_version)
-		return making_keep(&m->builder_version, m->settings->builder_version, "version", e);
+		return sandbox_create_keep(&m->builder_version, m->settings->builder_version, "version", e);
 	request.deployment_name = m->settings->environment;
-	kind = making_ask(m, "EnvironmentGetOrCreate", &request.base,
+	kind = sandbox_create_ask(m, "EnvironmentGetOrCreate", &request.base,
 		&modal__environment_get_or_create_response__descriptor, &answer, e);
 	if (kind)
 		return kind;
 	said = ((Modal__EnvironmentGetOrCreateResponse *)answer)->metadata;
-	return making_keep(&m->builder_version,
+	return sandbox_create_keep(&m->builder_version,
 		said && said->settings ? said->settings->image_builder_version : NULL,
 		"version of the image builder", e);
 }
 
 static enum err judge_build(
-	const struct making *m, const Modal__GenericResult *result, struct error *e)
+	const struct sandbox_create *m, const Modal__GenericResult *result, struct error *e)
 {
 	if (result->status == STATUS_SUCCESS)
 		return ERR_OK;
@@ -57,7 +57,7 @@ static enum err judge_build(
 }
 
 struct build {
-	struct making *m;
+	struct sandbox_create *m;
 	char *last_entry; /* owned; of its news */
 	bool is_over;
 	unsigned failures; /* in a row */
@@ -134,7 +134,7 @@ static enum err join_once(struct build *b, struct grpc_outcome *out, struct erro
 }
 
 /* What breaks off goes on behind the last of its news. */
-static enum err join_build(struct making *m, struct error *e)
+static enum err join_build(struct sandbox_create *m, struct error *e)
 {
 	struct build b = { .m = m };
 	enum err kind = ERR_OK;
@@ -153,7 +153,7 @@ static enum err join_build(struct making *m, struct error *e)
 	return kind;
 }
 
-static enum err build_image(struct making *m, const char *name, struct error *e)
+static enum err build_image(struct sandbox_create *m, const char *name, struct error *e)
 {
 	Modal__ImageGetOrCreateRequest request = MODAL__IMAGE_GET_OR_CREATE_REQUEST__INIT;
 	Modal__Image image = MODAL__IMAGE__INIT;
@@ -168,25 +168,25 @@ static enum err build_image(struct making *m, const char *name, struct error *e)
 	request.image = &image;
 	request.app_id = m->app_id;
 	request.builder_version = m->builder_version;
-	kind = making_ask(m, "ImageGetOrCreate", &request.base,
+	kind = sandbox_create_ask(m, "ImageGetOrCreate", &request.base,
 		&modal__image_get_or_create_response__descriptor, &answer, e);
 	if (kind)
 		return kind;
 	said = (const Modal__ImageGetOrCreateResponse *)answer;
-	kind = making_keep(&m->image_id, said->image_id, "image", e);
+	kind = sandbox_create_keep(&m->image_id, said->image_id, "image", e);
 	if (kind)
 		return kind;
 	return said->result && said->result->status ? judge_build(m, said->result, e)
 						    : join_build(m, e);
 }
 
-enum err making_image(struct making *m, struct error *e)
+enum err sandbox_create_image(struct sandbox_create *m, struct error *e)
 {
 	const char *name = image_name(m);
 	enum err kind;
 
 	if (!strncmp(name, "im-", 3))
-		return making_keep(&m->image_id, name, "image", e);
+		return sandbox_create_keep(&m->image_id, name, "image", e);
 	kind = find_builder(m, e);
 	return kind ? kind : build_image(m, name, e);
 }

@@ -2,7 +2,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/modal/modal_answer.h"
 #include "providers/modal/modal.pb-c.h"
-#include "providers/modal/making.h"
+#include "providers/modal/sandbox_create.h"
 #include "providers/reach.h"
 #include "providers/rest/rest.h"
 
@@ -22,16 +22,16 @@
  */
 #define LIFETIME_MAX_S 86400
 
-static void making_release(struct making *m)
+static void sandbox_create_release(struct sandbox_create *m)
 {
 	free(m->app_id);
 	free(m->image_id);
 	free(m->builder_version);
 	free(m->secret_id);
 }
-#define AUTO_MAKING __attribute__((cleanup(making_release)))
+#define AUTO_MAKING __attribute__((cleanup(sandbox_create_release)))
 
-enum err making_keep(char **out, const char *text, const char *what, struct error *e)
+enum err sandbox_create_keep(char **out, const char *text, const char *what, struct error *e)
 {
 	if (!text || !*text)
 		return error_set(
@@ -40,7 +40,7 @@ enum err making_keep(char **out, const char *text, const char *what, struct erro
 	return *out ? ERR_OK : error_set(e, ERR_NO_MEMORY, "modal");
 }
 
-enum err making_ask(struct making *m, const char *method, const ProtobufCMessage *message,
+enum err sandbox_create_ask(struct sandbox_create *m, const char *method, const ProtobufCMessage *message,
 	const ProtobufCMessageDescriptor *type, ProtobufCMessage **answer, struct error *e)
 {
 	const struct control_ask wanted = {
@@ -59,7 +59,7 @@ enum err making_ask(struct making *m, const char *method, const ProtobufCMessage
 
 /* ---- The app ---- */
 
-static enum err find_app(struct making *m, struct error *e)
+static enum err find_app(struct sandbox_create *m, struct error *e)
 {
 	Modal__AppGetOrCreateRequest request = MODAL__APP_GET_OR_CREATE_REQUEST__INIT;
 	AUTO_ANSWER ProtobufCMessage *answer = NULL;
@@ -69,10 +69,10 @@ static enum err find_app(struct making *m, struct error *e)
 	request.environment_name = m->settings->environment;
 	request.has_object_creation_type = 1;
 	request.object_creation_type = CREATE_IF_MISSING;
-	kind = making_ask(m, "AppGetOrCreate", &request.base,
+	kind = sandbox_create_ask(m, "AppGetOrCreate", &request.base,
 		&modal__app_get_or_create_response__descriptor, &answer, e);
 	return kind ? kind
-		    : making_keep(&m->app_id, ((Modal__AppGetOrCreateResponse *)answer)->app_id,
+		    : sandbox_create_keep(&m->app_id, ((Modal__AppGetOrCreateResponse *)answer)->app_id,
 			      "app", e);
 }
 
@@ -123,7 +123,7 @@ static enum err split(struct pairs *out, const char *const *entries, struct erro
 }
 
 /* The first version's environment is a secret that is made before. */
-static enum err make_secret(struct making *m, const struct pairs *env, struct error *e)
+static enum err make_secret(struct sandbox_create *m, const struct pairs *env, struct error *e)
 {
 	Modal__SecretGetOrCreateRequest request = MODAL__SECRET_GET_OR_CREATE_REQUEST__INIT;
 	AUTO_ANSWER ProtobufCMessage *answer = NULL;
@@ -135,10 +135,10 @@ static enum err make_secret(struct making *m, const struct pairs *env, struct er
 	request.app_id = m->app_id;
 	request.n_env_dict = env->count;
 	request.env_dict = env->pointers;
-	kind = making_ask(m, "SecretGetOrCreate", &request.base,
+	kind = sandbox_create_ask(m, "SecretGetOrCreate", &request.base,
 		&modal__secret_get_or_create_response__descriptor, &answer, e);
 	return kind ? kind
-		    : making_keep(&m->secret_id,
+		    : sandbox_create_keep(&m->secret_id,
 			      ((Modal__SecretGetOrCreateResponse *)answer)->secret_id, "secret", e);
 }
 
@@ -255,7 +255,7 @@ static void definition_release(struct definition *d)
 }
 #define AUTO_DEFINITION __attribute__((cleanup(definition_release)))
 
-static enum err define(struct definition *d, const struct making *m, struct error *e)
+static enum err define(struct definition *d, const struct sandbox_create *m, struct error *e)
 {
 	enum err kind;
 
@@ -294,7 +294,7 @@ static enum err sandbox_lost_answer(enum err kind, const struct error *why, stru
 	}
 }
 
-static enum err make(struct making *m, const struct pairs *env, const struct pairs *labels,
+static enum err make(struct sandbox_create *m, const struct pairs *env, const struct pairs *labels,
 	char id[SANDBOX_ID_MAX], struct error *e)
 {
 	Modal__SandboxCreateRequest request = MODAL__SANDBOX_CREATE_REQUEST__INIT;
@@ -318,7 +318,7 @@ static enum err make(struct making *m, const struct pairs *env, const struct pai
 	request.tags = labels->pointers;
 	request.n_secret_sources = env->count && !m->is_v1 ? 1 : 0;
 	request.secret_sources = sources;
-	kind = making_ask(m, m->is_v1 ? "SandboxCreate" : "SandboxCreateV2", &request.base,
+	kind = sandbox_create_ask(m, m->is_v1 ? "SandboxCreate" : "SandboxCreateV2", &request.base,
 		&modal__sandbox_create_response__descriptor, &answer, &why);
 	if (kind)
 		return sandbox_lost_answer(kind, &why, e);
@@ -333,7 +333,7 @@ enum err sandbox_create(struct modal_control *c, const struct call *call,
 	const struct modal_settings *settings, const struct provider_config *cfg,
 	char id[SANDBOX_ID_MAX], struct error *e)
 {
-	AUTO_MAKING struct making m = { .c = c,
+	AUTO_MAKING struct sandbox_create m = { .c = c,
 		.call = call,
 		.settings = settings,
 		.cfg = cfg,
@@ -346,7 +346,7 @@ enum err sandbox_create(struct modal_control *c, const struct call *call,
 	if (!kind)
 		kind = find_app(&m, e);
 	if (!kind)
-		kind = making_image(&m, e);
+		kind = sandbox_create_image(&m, e);
 	if (!kind && m.is_v1 && env.count)
 		kind = make_secret(&m, &env, e);
 	return kind ? kind : make(&m, &env, &labels, id, e);

@@ -5,7 +5,7 @@
  */
 #include "providers/base/cleanup.h"
 #include "providers/variables.h"
-#include "tools/ctl/making.h"
+#include "tools/ctl/new_sandbox.h"
 #include "tools/ctl/sandboxes.h"
 #include "tools/say.h"
 
@@ -14,8 +14,8 @@
 
 enum key { KEY_REUSE = 0x5000 };
 
-struct request {
-	struct making making; /* first: the input of its options */
+struct create_options {
+	struct new_sandbox making; /* first: the input of its options */
 	const char *provider;
 };
 
@@ -46,7 +46,7 @@ static enum err tell(const struct target *t, bool is_json, struct error *e)
 	return ERR_OK;
 }
 
-static enum err create(const struct request *r, const struct ctl_common *common, struct error *e)
+static enum err create(const struct create_options *r, const struct ctl_common *common, struct error *e)
 {
 	AUTO_TARGET struct target t = { 0 };
 	struct guard guard = GUARD_NONE;
@@ -60,14 +60,14 @@ static enum err create(const struct request *r, const struct ctl_common *common,
 		return error_set(e, ERR_INVALID,
 			"options '--reuse' and '--git': the next one would find no clone of its "
 			"own; leave one of the two out");
-	kind = making_do(&r->making, r->provider, common, &t, &guard, e);
+	kind = new_sandbox_do(&r->making, r->provider, common, &t, &guard, e);
 
 	if (kind)
 		return kind;
 	kind = tell(&t, common->json, e);
 	/* Nobody would know of it; one that was found was known before. */
 	if (kind && guard.pid)
-		making_undo(&t);
+		new_sandbox_undo(&t);
 	guard_end(&guard);
 	return kind;
 }
@@ -76,10 +76,10 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 {
 	static const struct ctl_value values[] = {
 		{ KEY_REUSE, "--reuse", NULL, option_set_flag,
-			offsetof(struct request, making.reuse) },
+			offsetof(struct create_options, making.reuse) },
 		{ 0 },
 	};
-	struct request *r = state->input;
+	struct create_options *r = state->input;
 
 	switch (key) {
 	case ARGP_KEY_INIT: state->child_inputs[0] = &r->making; return 0;
@@ -99,13 +99,13 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 
 static enum err run(struct ctl_run *run, struct error *e)
 {
-	struct request r = { .making = MAKING_INIT };
+	struct create_options r = { .making = NEW_SANDBOX_INIT };
 	struct ctl_common common;
 	enum err kind = ctl_parse(run, &r, &common, e);
 
 	if (!kind)
 		kind = create(&r, &common, e);
-	making_release(&r.making);
+	new_sandbox_release(&r.making);
 	return kind;
 }
 
@@ -132,7 +132,7 @@ const struct ctl_command ctl_create = {
 			.options = options,
 			.parser = take_word,
 			.children =
-				(const struct argp_child[]){ { &making_argp, 0, NULL, 0 }, { 0 } },
+				(const struct argp_child[]){ { &new_sandbox_argp, 0, NULL, 0 }, { 0 } },
 		},
 	.run = run,
 };

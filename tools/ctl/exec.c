@@ -5,14 +5,14 @@
 #include "tools/ctl/foreground.h"
 #include "tools/ctl/target.h"
 
-struct request {
+struct exec_options {
 	struct command_line line; /* first, for command_line_take() */
 	const char *sandbox;
 };
 
 static error_t take_word(int key, char *value, struct argp_state *state)
 {
-	struct request *r = state->input;
+	struct exec_options *r = state->input;
 
 	switch (key) {
 	case ARGP_KEY_ARG:
@@ -33,7 +33,7 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 }
 
 static enum err exec(
-	const struct request *r, const struct ctl_common *common, int *status, struct error *e)
+	const struct exec_options *r, const struct ctl_common *common, int *status, struct error *e)
 {
 	AUTO_TARGET struct target t = { 0 };
 	enum err kind = target_open(&t, r->sandbox, common, e);
@@ -43,7 +43,7 @@ static enum err exec(
 
 static enum err run(struct ctl_run *run, struct error *e)
 {
-	struct request request = { 0 };
+	struct exec_options request = { 0 };
 	struct ctl_common common;
 	enum err kind;
 

@@ -7,7 +7,7 @@
 /* What a mount gives a sandbox again and again while it is in use. */
 #define SECONDS_DEFAULT 300
 
-struct request {
+struct extend_options {
 	char **words;
 	int64_t ms;
 	struct sandboxes sandboxes;
@@ -16,7 +16,7 @@ struct request {
 /* A provider gives what it can, so what came of it is asked for and shown. */
 static enum err extend_it(struct target *t, void *context, struct error *e)
 {
-	struct request *r = context;
+	struct extend_options *r = context;
 	struct sandbox_info info;
 	enum err kind;
 
@@ -36,10 +36,10 @@ static enum err extend_it(struct target *t, void *context, struct error *e)
 static error_t take_word(int key, char *value, struct argp_state *state)
 {
 	static const struct ctl_value values[] = {
-		{ 't', "--timeout=", "SECONDS", option_set_seconds, offsetof(struct request, ms) },
+		{ 't', "--timeout=", "SECONDS", option_set_seconds, offsetof(struct extend_options, ms) },
 		{ 0 },
 	};
-	struct request *r = state->input;
+	struct extend_options *r = state->input;
 
 	if (key != ARGP_KEY_INIT)
 		return ctl_take_value(values, key, value, state);
@@ -48,7 +48,7 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 }
 
 /* Also when some could not be extended: the others were. */
-static enum err extend(struct request *r, const struct ctl_common *common, struct error *e)
+static enum err extend(struct extend_options *r, const struct ctl_common *common, struct error *e)
 {
 	enum err kind = each_do(r->words, common, extend_it, r, e), printed = ERR_OK;
 	struct error why = { 0 };
@@ -60,7 +60,7 @@ static enum err extend(struct request *r, const struct ctl_common *common, struc
 
 static enum err run(struct ctl_run *run, struct error *e)
 {
-	struct request r = { .ms = SECONDS_DEFAULT * 1000 };
+	struct extend_options r = { .ms = SECONDS_DEFAULT * 1000 };
 	struct ctl_common common;
 	enum err kind = ctl_parse(run, &r, &common, e);
 

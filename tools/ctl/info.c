@@ -12,7 +12,7 @@
 /* An id, a path and a few words, with room for escapes. */
 #define JSON_MAX 65536
 
-struct request {
+struct info_options {
 	const char *word;
 	bool looks_inside;
 };
@@ -95,7 +95,7 @@ static enum err print_object(
 
 /* ---- The command ---- */
 
-static enum err tell(const struct request *r, const struct ctl_common *common, struct error *e)
+static enum err tell(const struct info_options *r, const struct ctl_common *common, struct error *e)
 {
 	AUTO_TARGET struct target t = { 0 };
 	struct sandbox_info info;
@@ -114,7 +114,7 @@ static enum err tell(const struct request *r, const struct ctl_common *common, s
 
 static error_t take_word(int key, char *value, struct argp_state *state)
 {
-	struct request *r = state->input;
+	struct info_options *r = state->input;
 
 	switch (key) {
 	case 'i': r->looks_inside = true; return 0;
@@ -132,7 +132,7 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 
 static enum err run(struct ctl_run *run, struct error *e)
 {
-	struct request request = { 0 };
+	struct info_options request = { 0 };
 	struct ctl_common common;
 	enum err kind = ctl_parse(run, &request, &common, e);
 

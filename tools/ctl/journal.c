@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct request {
+struct journal_action {
 	const char *verb;
 	char **names;
 	size_t names_count;
@@ -54,7 +54,7 @@ static enum err export_to_file(const struct journal_found *found, const char *pa
 }
 
 static enum err export_one(
-	const struct request *r, const struct journal_found *found, struct error *e)
+	const struct journal_action *r, const struct journal_found *found, struct error *e)
 {
 	if (r->output)
 		return export_to_file(found, r->output, e);
@@ -76,7 +76,7 @@ static bool is_meant(const struct journal_found *found)
 }
 
 static enum err discard_one(
-	const struct request *r, const struct journal_found *found, struct error *e)
+	const struct journal_action *r, const struct journal_found *found, struct error *e)
 {
 	enum err kind = journal_check_left(found, e);
 
@@ -93,7 +93,7 @@ static enum err discard_one(
 
 /* ---- The command ---- */
 
-static enum err do_named(const struct request *r, const struct journals *journals, struct error *e)
+static enum err do_named(const struct journal_action *r, const struct journals *journals, struct error *e)
 {
 	bool exports = !strcmp(r->verb, "export");
 	enum err kind = ERR_OK;
@@ -108,7 +108,7 @@ static enum err do_named(const struct request *r, const struct journals *journal
 	return kind;
 }
 
-static enum err act(const struct request *r, bool as_json, struct error *e)
+static enum err act(const struct journal_action *r, bool as_json, struct error *e)
 {
 	AUTO_JOURNALS struct journals journals = { 0 };
 	enum err kind = journals_find(&journals, r->dir, e);
@@ -119,7 +119,7 @@ static enum err act(const struct request *r, bool as_json, struct error *e)
 				       : journal_list(&journals, as_json, e);
 }
 
-static error_t check(const struct request *r, const struct argp_state *state)
+static error_t check(const struct journal_action *r, const struct argp_state *state)
 {
 	bool lists = r->verb && !strcmp(r->verb, "list");
 
@@ -143,12 +143,12 @@ enum key { KEY_DIR = 0x2000, KEY_YES };
 static error_t take_word(int key, char *value, struct argp_state *state)
 {
 	static const struct ctl_value values[] = {
-		{ KEY_DIR, "--dir=", "DIR", option_set_text, offsetof(struct request, dir) },
-		{ 'o', "--output=", "FILE", option_set_text, offsetof(struct request, output) },
-		{ KEY_YES, "--yes", NULL, option_set_flag, offsetof(struct request, is_sure) },
+		{ KEY_DIR, "--dir=", "DIR", option_set_text, offsetof(struct journal_action, dir) },
+		{ 'o', "--output=", "FILE", option_set_text, offsetof(struct journal_action, output) },
+		{ KEY_YES, "--yes", NULL, option_set_flag, offsetof(struct journal_action, is_sure) },
 		{ 0 },
 	};
-	struct request *r = state->input;
+	struct journal_action *r = state->input;
 
 	switch (key) {
 	case ARGP_KEY_ARGS:
@@ -163,7 +163,7 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 
 static enum err run(struct ctl_run *run, struct error *e)
 {
-	struct request request = { 0 };
+	struct journal_action request = { 0 };
 	struct ctl_common common;
 	enum err kind = ctl_parse(run, &request, &common, e);
 

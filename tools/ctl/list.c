@@ -11,13 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 
-struct request {
+struct list_options {
 	const char *provider; /* NULL: all */
 	char **labels;        /* "key=value" or "key", ended by NULL; owned, NULL: none */
 };
 
 struct listing {
-	const struct request *request;
+	const struct list_options *request;
 	const struct ctl_common *common;
 	const char *provider; /* the one that is asked */
 	struct sandboxes *sandboxes;
@@ -75,7 +75,7 @@ static enum err list_all(struct listing *l, struct error *e)
 	return failure;
 }
 
-static enum err list(const struct request *r, const struct ctl_common *common, struct error *e)
+static enum err list(const struct list_options *r, const struct ctl_common *common, struct error *e)
 {
 	AUTO_SANDBOXES struct sandboxes sandboxes;
 	struct listing l = { .request = r, .common = common, .sandboxes = &sandboxes };
@@ -92,10 +92,10 @@ static enum err list(const struct request *r, const struct ctl_common *common, s
 static error_t take_word(int key, char *value, struct argp_state *state)
 {
 	static const struct ctl_value values[] = {
-		{ 'l', "--label=", "KEY=VALUE", option_set_word, offsetof(struct request, labels) },
+		{ 'l', "--label=", "KEY=VALUE", option_set_word, offsetof(struct list_options, labels) },
 		{ 0 },
 	};
-	struct request *r = state->input;
+	struct list_options *r = state->input;
 
 	switch (key) {
 	case ARGP_KEY_ARG:
@@ -107,7 +107,7 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 	}
 }
 
-static enum err check(const struct request *r, const struct ctl_common *common, struct ctl_run *run,
+static enum err check(const struct list_options *r, const struct ctl_common *common, struct ctl_run *run,
 	struct error *e)
 {
 	if ((!common->key_file && !common->url) || r->provider)
@@ -120,7 +120,7 @@ static enum err check(const struct request *r, const struct ctl_common *common, 
 
 static enum err run(struct ctl_run *run, struct error *e)
 {
-	struct request r = { 0 };
+	struct list_options r = { 0 };
 	struct ctl_common common;
 	enum err kind = ctl_parse(run, &r, &common, e);
 

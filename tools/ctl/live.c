@@ -8,7 +8,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/base/condition.h"
-#include "tools/ctl/making.h"
+#include "tools/ctl/new_sandbox.h"
 
 #include <dirent.h>
 #include <netinet/in.h>
@@ -496,7 +496,7 @@ static void end(struct target *t, live_sink sink, void *context)
 	t->provider = NULL;
 	if (t->source.ops->caps & PROVIDER_SINGLE)
 		finding_set(&f, FINDING_UNUSED, "the one that is there stays");
-	else if (making_undo(t))
+	else if (new_sandbox_undo(t))
 		finding_set(&f, FINDING_OK, "%.0f ms", ms_since(since_ms));
 	else
 		finding_set(&f, FINDING_FAIL, "%s:%s is left behind", t->source.ops->name,
@@ -525,7 +525,7 @@ enum err live_try(const char *provider, const struct ctl_common *common, live_si
 	void *context, struct error *e)
 {
 	AUTO_FREE unsigned char *bytes = NULL;
-	const struct making making = MAKING_INIT;
+	const struct new_sandbox making = NEW_SANDBOX_INIT;
 	AUTO_TARGET struct target t = { 0 };
 	struct guard guard = GUARD_NONE;
 	struct finding f;
@@ -533,7 +533,7 @@ enum err live_try(const char *provider, const struct ctl_common *common, live_si
 	enum err kind = make_bytes(&bytes, e);
 
 	if (!kind)
-		kind = making_do(&making, provider, common, &t, &guard, e);
+		kind = new_sandbox_do(&making, provider, common, &t, &guard, e);
 	if (kind)
 		return kind;
 	finding_set(&f, FINDING_OK, "%s:%s, %.0f ms", t.source.ops->name, t.source.id,

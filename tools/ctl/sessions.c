@@ -13,7 +13,7 @@
 
 #define TEXT_MAX ((size_t)1024 * 1024)
 
-struct request {
+struct sessions_options {
 	const char *verb, *sandbox, *name;
 };
 
@@ -58,7 +58,7 @@ static enum err tell(const struct buf *names, bool is_json, struct error *e)
 	return is_json ? print_json(&json, stdout, e) : ERR_OK;
 }
 
-static enum err act(const struct request *r, const struct ctl_common *common, struct error *e)
+static enum err act(const struct sessions_options *r, const struct ctl_common *common, struct error *e)
 {
 	AUTO_BUF struct buf command = BUF_INIT(TEXT_MAX), said = BUF_INIT(TEXT_MAX);
 	AUTO_TARGET struct target t = { 0 };
@@ -79,7 +79,7 @@ static enum err act(const struct request *r, const struct ctl_common *common, st
 	return kind || r->name ? kind : tell(&said, common->json, e);
 }
 
-static error_t check(const struct request *r, const struct argp_state *state)
+static error_t check(const struct sessions_options *r, const struct argp_state *state)
 {
 	bool ends = r->verb && !strcmp(r->verb, "end");
 
@@ -100,7 +100,7 @@ static error_t check(const struct request *r, const struct argp_state *state)
 
 static error_t take_word(int key, char *value, struct argp_state *state)
 {
-	struct request *r = state->input;
+	struct sessions_options *r = state->input;
 
 	if (key == ARGP_KEY_END)
 		return check(r, state);
@@ -112,7 +112,7 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 
 static enum err run(struct ctl_run *run, struct error *e)
 {
-	struct request request = { 0 };
+	struct sessions_options request = { 0 };
 	struct ctl_common common;
 	enum err kind = ctl_parse(run, &request, &common, e);
 

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-struct request {
+struct sync_options {
 	char **dirs;
 	size_t dirs_count;
 	int64_t limit_ms; /* APART_NO_LIMIT: as long as it goes on */
@@ -53,7 +53,7 @@ static enum err sync_all(struct mounts *mounts, int64_t end_ms, struct error *la
 }
 
 static void sync_named(
-	const struct mounts *mounts, const struct request *r, int64_t end_ms, struct error *last)
+	const struct mounts *mounts, const struct sync_options *r, int64_t end_ms, struct error *last)
 {
 	for (size_t i = 0; i < r->dirs_count; i++) {
 		const struct mounted *m;
@@ -68,10 +68,10 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 {
 	static const struct ctl_value values[] = {
 		{ 't', "--timeout=", "SECONDS", option_set_seconds,
-			offsetof(struct request, limit_ms) },
+			offsetof(struct sync_options, limit_ms) },
 		{ 0 },
 	};
-	struct request *r = state->input;
+	struct sync_options *r = state->input;
 
 	switch (key) {
 	case ARGP_KEY_ARGS:
@@ -84,7 +84,7 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 
 static enum err run(struct ctl_run *run, struct error *e)
 {
-	struct request request = { .limit_ms = APART_NO_LIMIT };
+	struct sync_options request = { .limit_ms = APART_NO_LIMIT };
 	AUTO_MOUNTS struct mounts mounts = { 0 };
 	struct ctl_common common;
 	struct error last = { 0 };

@@ -14,12 +14,12 @@
 /* Far more than a vendor's URL has, with room for escapes. */
 #define URL_MAX 65536
 
-struct request {
+struct url_options {
 	const char *word;
 	unsigned port;
 };
 
-static error_t take_port(struct request *r, const char *value, const struct argp_state *state)
+static error_t take_port(struct url_options *r, const char *value, const struct argp_state *state)
 {
 	char *end;
 	unsigned long port = strtoul(value, &end, 10);
@@ -32,7 +32,7 @@ static error_t take_port(struct request *r, const char *value, const struct argp
 
 static error_t take_word(int key, char *value, struct argp_state *state)
 {
-	struct request *r = state->input;
+	struct url_options *r = state->input;
 
 	switch (key) {
 	case ARGP_KEY_ARG:
@@ -52,7 +52,7 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 	}
 }
 
-static enum err print_object(const struct request *r, const struct buf *url, struct error *e)
+static enum err print_object(const struct url_options *r, const struct buf *url, struct error *e)
 {
 	AUTO_BUF struct buf json = BUF_INIT(2 * URL_MAX);
 	struct json_writer w = { .out = &json };
@@ -90,7 +90,7 @@ static enum err tell_pages(const struct target *t, bool is_json, struct error *e
 	return kind ? kind : print_pages(&pages, is_json, e);
 }
 
-static enum err tell(const struct request *r, const struct ctl_common *common, struct error *e)
+static enum err tell(const struct url_options *r, const struct ctl_common *common, struct error *e)
 {
 	AUTO_TARGET struct target t = { 0 };
 	AUTO_BUF struct buf url = BUF_INIT(URL_MAX);
@@ -112,7 +112,7 @@ static enum err tell(const struct request *r, const struct ctl_common *common, s
 
 static enum err run(struct ctl_run *run, struct error *e)
 {
-	struct request request = { 0 };
+	struct url_options request = { 0 };
 	struct ctl_common common;
 	enum err kind = ctl_parse(run, &request, &common, e);
 

@@ -9,7 +9,7 @@
  */
 #include "providers/base/cleanup.h"
 #include "tools/ctl/child.h"
-#include "tools/ctl/making.h"
+#include "tools/ctl/new_sandbox.h"
 #include "tools/ctl/mount_here.h"
 #include "tools/say.h"
 
@@ -17,8 +17,8 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
-struct request {
-	struct making making;
+struct with_options {
+	struct new_sandbox making;
 	const char *provider, *dir;
 	char **command; /* ended by NULL */
 	char **options; /* of the mount, ended by NULL; owned */
@@ -26,7 +26,7 @@ struct request {
 
 /* ---- The words ---- */
 
-static error_t take_operand(struct request *r, char *value, struct argp_state *state)
+static error_t take_operand(struct with_options *r, char *value, struct argp_state *state)
 {
 	bool is_behind_dashes = state->quoted && state->next > state->quoted;
 
@@ -43,7 +43,7 @@ static error_t take_operand(struct request *r, char *value, struct argp_state *s
 	return 0;
 }
 
-static error_t check(const struct request *r, const struct argp_state *state)
+static error_t check(const struct with_options *r, const struct argp_state *state)
 {
 	if (!r->provider)
 		return ctl_usage(
@@ -57,10 +57,10 @@ static error_t check(const struct request *r, const struct argp_state *state)
 static error_t take_word(int key, char *value, struct argp_state *state)
 {
 	static const struct ctl_value values[] = {
-		{ 'o', "-o ", "OPTIONS", option_set_word, offsetof(struct request, options) },
+		{ 'o', "-o ", "OPTIONS", option_set_word, offsetof(struct with_options, options) },
 		{ 0 },
 	};
-	struct request *r = state->input;
+	struct with_options *r = state->input;
 
 	switch (key) {
 	case ARGP_KEY_INIT: state->child_inputs[0] = &r->making; return 0;
@@ -79,7 +79,7 @@ static bool is_ended_by(int taken, int status)
 }
 
 static enum err run_command(
-	const struct request *r, const char *dir, struct ctl_run *run, struct error *e)
+	const struct with_options *r, const char *dir, struct ctl_run *run, struct error *e)
 {
 	const struct child_request request = {
 		.argv = r->command, .dir = dir, .file_mask = run->file_mask
@@ -97,7 +97,7 @@ static enum err run_command(
 	return ERR_OK;
 }
 
-static enum err work(const struct request *r, const struct target *t, const struct guard *guard,
+static enum err work(const struct with_options *r, const struct target *t, const struct guard *guard,
 	struct ctl_run *run, struct error *e)
 {
 	struct mount_here mounted;
@@ -112,7 +112,7 @@ static enum err work(const struct request *r, const struct target *t, const stru
 	return kind;
 }
 
-static enum err with(const struct request *r, const struct ctl_common *common, struct ctl_run *run,
+static enum err with(const struct with_options *r, const struct ctl_common *common, struct ctl_run *run,
 	struct error *e)
 {
 	AUTO_TARGET struct target t = { 0 };
@@ -120,20 +120,20 @@ static enum err with(const struct request *r, const struct ctl_common *common, s
 	enum err kind = mount_here_check(r->dir, e);
 
 	if (!kind)
-		kind = making_do(&r->making, r->provider, common, &t, &guard, e);
+		kind = new_sandbox_do(&r->making, r->provider, common, &t, &guard, e);
 	if (kind)
 		return kind;
 	say(stderr, "sandboxctl: made %s:%s, to be deleted when the command has ended",
 		t.source.ops->name, t.source.id);
 	kind = work(r, &t, &guard, run, e);
-	making_undo(&t);
+	new_sandbox_undo(&t);
 	guard_end(&guard);
 	return kind;
 }
 
 static enum err run(struct ctl_run *run, struct error *e)
 {
-	struct request r = { .making = MAKING_INIT };
+	struct with_options r = { .making = NEW_SANDBOX_INIT };
 	struct ctl_common common;
 	enum err kind;
 
@@ -141,7 +141,7 @@ static enum err run(struct ctl_run *run, struct error *e)
 	kind = ctl_parse(run, &r, &common, e);
 	if (!kind)
 		kind = with(&r, &common, run, e);
-	making_release(&r.making);
+	new_sandbox_release(&r.making);
 	option_list_free(r.options);
 	return kind;
 }
@@ -173,7 +173,7 @@ const struct ctl_command ctl_with = {
 			.options = options,
 			.parser = take_word,
 			.children =
-				(const struct argp_child[]){ { &making_argp, 0, NULL, 0 }, { 0 } },
+				(const struct argp_child[]){ { &new_sandbox_argp, 0, NULL, 0 }, { 0 } },
 		},
 	.run = run,
 };

@@ -1,5 +1,5 @@
 /*
- * making.h - a sandbox that is made as the words of a command ask for it.
+ * new_sandbox.h - a sandbox that is made as the words of a command ask for it.
  *
  *      create.c leaves it behind, with.c deletes it when its command has ended
  */
@@ -12,7 +12,7 @@
 #include "tools/ctl/target.h"
 
 /* What is asked for; all is owned. */
-struct making {
+struct new_sandbox {
 	struct creation creation;
 	struct setup_request setup;
 	int reuse; /* the sandbox that has its labels will do */
@@ -20,15 +20,15 @@ struct making {
 	char *workdir; /* made in it, and shown; NULL: its own */
 };
 
-#define MAKING_INIT                                                                                \
+#define NEW_SANDBOX_INIT                                                                                \
 	{                                                                                          \
 		.setup = SETUP_REQUEST_INIT                                                        \
 	}
-#define AUTO_MAKING __attribute__((cleanup(making_release)))
+#define AUTO_NEW_SANDBOX __attribute__((cleanup(new_sandbox_release)))
 
-/* Its options; the parser's input is a struct making. */
-extern const struct argp making_argp;
-void making_release(struct making *m);
+/* Its options; the parser's input is a struct new_sandbox. */
+extern const struct argp new_sandbox_argp;
+void new_sandbox_release(struct new_sandbox *m);
 
 /*
  * Makes a sandbox of `provider`, or finds one that will do, and runs the setup script in it; what is wrong with the script's file is known before
@@ -36,11 +36,11 @@ void making_release(struct making *m);
  * for a sandbox that is to stay when its script failed: the sentence names it.
  * Until `guard` is ended, as the caller does in the end, the sandbox goes when this process is killed.
  */
-enum err making_do(const struct making *m, const char *provider, const struct ctl_common *common,
+enum err new_sandbox_do(const struct new_sandbox *m, const char *provider, const struct ctl_common *common,
 	struct target *t, struct guard *guard, struct error *e);
 
 /*
  * Deletes what was made, also when the call was cancelled, and says so when it cannot. One that was only found
  * (PROVIDER_SINGLE) stays. Whether it was deleted.
  */
-bool making_undo(const struct target *t);
+bool new_sandbox_undo(const struct target *t);

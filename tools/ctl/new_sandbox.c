@@ -1,4 +1,4 @@
-#include "tools/ctl/making.h"
+#include "tools/ctl/new_sandbox.h"
 
 #include "providers/base/cleanup.h"
 #include "tools/build_news.h"
@@ -38,7 +38,7 @@ enum key {
 	{                                                                                          \
 		KEY(bit, letter), "--" word, of, setter, AT(creation.field)                        \
 	}
-#define AT(field) offsetof(struct making, field)
+#define AT(field) offsetof(struct new_sandbox, field)
 
 static const struct argp_option options[] = {
 	CREATION_OPTIONS(OPTION, OPTION),
@@ -99,7 +99,7 @@ static const struct ctl_value values[] = {
 
 /* "NAME=value", or a NAME that is set here. */
 static enum err add_variable(
-	const char *option, const char *word, struct making *m, struct error *e)
+	const char *option, const char *word, struct new_sandbox *m, struct error *e)
 {
 	const struct opt row = { .name = option, .argument = "NAME=VALUE" };
 	const char *here = strchr(word, '=') ? NULL : getenv(word);
@@ -117,14 +117,14 @@ static enum err add_variable(
 	return option_set_variable(&row, here ? whole : word, &m->creation.env, e);
 }
 
-static enum err add_line(char *line, struct making *m, struct error *e)
+static enum err add_line(char *line, struct new_sandbox *m, struct error *e)
 {
 	line[strcspn(line, "\r\n")] = 0;
 	line += strspn(line, " \t");
 	return *line && *line != '#' ? add_variable("--env-file: ", line, m, e) : ERR_OK;
 }
 
-static enum err read_variables(const char *path, struct making *m, struct error *e)
+static enum err read_variables(const char *path, struct new_sandbox *m, struct error *e)
 {
 	FILE *file = fopen(path, "re");
 	AUTO_FREE char *line = NULL;
@@ -141,7 +141,7 @@ static enum err read_variables(const char *path, struct making *m, struct error 
 	return kind;
 }
 
-static enum err set_session(const char *name, struct making *m, struct error *e)
+static enum err set_session(const char *name, struct new_sandbox *m, struct error *e)
 {
 	const struct opt row = { .name = "--session=", .argument = "NAME" };
 
@@ -153,7 +153,7 @@ static enum err set_session(const char *name, struct making *m, struct error *e)
 
 static error_t take_word(int key, char *value, struct argp_state *state)
 {
-	struct making *m = state->input;
+	struct new_sandbox *m = state->input;
 	struct error why = { 0 };
 
 	if (key == 'e')
@@ -167,9 +167,9 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 	return why.kind ? ctl_usage(state, "%s", why.text) : 0;
 }
 
-const struct argp making_argp = { .options = options, .parser = take_word };
+const struct argp new_sandbox_argp = { .options = options, .parser = take_word };
 
-void making_release(struct making *m)
+void new_sandbox_release(struct new_sandbox *m)
 {
 	creation_release(&m->creation);
 	setup_request_release(&m->setup);
@@ -214,7 +214,7 @@ static enum err create(struct target *t, struct error *e)
 }
 
 /* From now on the source names it. */
-static enum err make_workdir(const struct making *m, struct target *t, struct error *e)
+static enum err make_workdir(const struct new_sandbox *m, struct target *t, struct error *e)
 {
 	enum err kind = workdir_make(t->source.ops, &t->config, &t->call, m->workdir, e);
 
@@ -234,12 +234,12 @@ static enum err end_failed(
 	if (s->request->keep_failed && kind != ERR_INTERRUPTED)
 		return error_set(
 			e, kind, "%s; %s:%s is kept", why.text, t->source.ops->name, t->source.id);
-	if (!making_undo(t))
+	if (!new_sandbox_undo(t))
 		return kind;
 	return error_set(e, kind, "%s; the sandbox was deleted (--keep-failed keeps it)", why.text);
 }
 
-static enum err make(const struct making *m, const struct setup *s, struct target *t,
+static enum err make(const struct new_sandbox *m, const struct setup *s, struct target *t,
 	struct guard *guard, struct error *e)
 {
 	enum err kind = create(t, e);
@@ -252,7 +252,7 @@ static enum err make(const struct making *m, const struct setup *s, struct targe
 	if (!kind && m->git.url)
 		kind = git_clone(&m->git, t->source.ops, &t->config, &t->call, m->workdir, e);
 	if (kind)
-		making_undo(t);
+		new_sandbox_undo(t);
 	else if (s->request && (kind = setup_run(s, t->source.ops, &t->config, &t->call, e)))
 		kind = end_failed(s, t, kind, e);
 	if (kind)
@@ -261,7 +261,7 @@ static enum err make(const struct making *m, const struct setup *s, struct targe
 }
 
 /* One that was found: nobody's to delete. */
-static enum err adopt(const struct making *m, const char *id, struct target *t, struct error *e)
+static enum err adopt(const struct new_sandbox *m, const char *id, struct target *t, struct error *e)
 {
 	t->source.id = strdup(id);
 	t->config.id = t->source.id;
@@ -270,7 +270,7 @@ static enum err adopt(const struct making *m, const char *id, struct target *t, 
 	return m->workdir ? make_workdir(m, t, e) : ERR_OK;
 }
 
-enum err making_do(const struct making *m, const char *provider, const struct ctl_common *common,
+enum err new_sandbox_do(const struct new_sandbox *m, const char *provider, const struct ctl_common *common,
 	struct target *t, struct guard *guard, struct error *e)
 {
 	AUTO_SETUP struct setup setup = { 0 };
@@ -293,7 +293,7 @@ enum err making_do(const struct making *m, const char *provider, const struct ct
 	return make(m, &setup, t, guard, e);
 }
 
-bool making_undo(const struct target *t)
+bool new_sandbox_undo(const struct target *t)
 {
 	const struct call call = { .progress_ms = t->call.progress_ms };
 	struct error why = { 0 };
