@@ -126,7 +126,7 @@ Test(attachment, a_sandbox_that_failed_says_why)
 		str, f.e.text, "sandbox daytona:i1 is in the state 'build_failed': no such image"));
 }
 
-Test(attachment, one_that_is_being_deleted_is_not_found)
+Test(attachment, a_sandbox_that_is_being_deleted_is_not_found)
 {
 	static const struct canned_row rows[] = { LOOK_IS("destroying") };
 

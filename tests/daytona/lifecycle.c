@@ -81,7 +81,7 @@ Test(lifecycle, making_one_is_not_repeated_when_it_may_have_been_made)
 	cr_expect(eq(int, daytona_provider.create(&plain, NULL, id, &f.e), ERR_UNREACHABLE));
 }
 
-Test(lifecycle, one_that_could_not_be_deleted_is_told)
+Test(lifecycle, a_sandbox_that_could_not_be_deleted_is_reported)
 {
 	static const struct canned_row rows[] = { { "DELETE /sandbox/i1 ", 403,
 		"{\"statusCode\":403,\"message\":\"no\"}", NULL } };
@@ -267,7 +267,7 @@ Test(lifecycle, what_cannot_be_recovered_says_why)
 	cr_expect(eq(str, f.e.text, "sandbox daytona:i1 is in the state 'error': disk full"));
 }
 
-Test(lifecycle, one_that_does_not_come_up_says_in_which_state_it_is)
+Test(lifecycle, a_sandbox_that_does_not_come_up_says_in_which_state_it_is)
 {
 	static const struct canned_row rows[] = { LOOK_IS("pulling_snapshot") };
 	const struct call call = { .ready_ms = 1 };

@@ -98,14 +98,14 @@ Test(wish, idle_time_is_in_whole_minutes)
 }
 
 /* 0 minutes would be as soon as it stops. */
-Test(wish, one_that_stopped_is_deleted_after_whole_minutes)
+Test(wish, a_stopped_sandbox_is_deleted_after_whole_minutes)
 {
 	expect(&(struct provider_config){ .delete_after_s = 1 }, "{\"autoDeleteInterval\": 1}");
 	expect(&(struct provider_config){ .delete_after_s = 86401 },
 		"{\"autoDeleteInterval\": 1441}");
 }
 
-Test(wish, one_that_stopped_is_archived_after_whole_minutes)
+Test(wish, a_stopped_sandbox_is_archived_after_whole_minutes)
 {
 	expect(&(struct provider_config){ .archive_after_s = 61 }, "{\"autoArchiveInterval\": 2}");
 }

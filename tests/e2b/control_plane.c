@@ -284,7 +284,7 @@ Test(control_plane, a_sandbox_in_between_states_is_asked_for_again)
 }
 
 /* The pause that it asks for is longer than the deadline. */
-Test(control_plane, one_that_stays_in_between_is_busy)
+Test(control_plane, a_sandbox_that_stays_in_between_is_busy)
 {
 	static const struct canned_row rows[] = { { "POST /v2/sandboxes/i1/connect ", 409,
 		IN_BETWEEN, "Retry-After: 600\r\n" } };
@@ -295,7 +295,7 @@ Test(control_plane, one_that_stays_in_between_is_busy)
 	canned_stop(&server);
 }
 
-Test(control_plane, one_that_does_not_exist_is_deleted)
+Test(control_plane, a_sandbox_that_does_not_exist_is_deleted)
 {
 	static const struct canned_row rows[] = {
 		{ "DELETE /sandboxes/i1 ", 204, NULL, NULL },
@@ -310,7 +310,7 @@ Test(control_plane, one_that_does_not_exist_is_deleted)
 	canned_stop(&server);
 }
 
-Test(control_plane, one_that_is_paused_already_is_paused)
+Test(control_plane, a_sandbox_that_is_paused_already_is_paused)
 {
 	static const struct canned_row rows[] = {
 		{ "POST /sandboxes/i1/pause ", 204, NULL, NULL },

@@ -142,7 +142,7 @@ Test(envd_run, a_long_request_is_compressed_and_answers_may_be)
 	cr_expect(packed.len > 100000);
 }
 
-Test(envd_run, one_whose_answer_alone_packs_travels_as_it_is)
+Test(envd_run, a_command_whose_answer_alone_packs_travels_as_it_is)
 {
 	command.flags = RUN_PACKED_ANSWER;
 	say_ended(&words, 0, NULL, NULL);
@@ -155,7 +155,7 @@ Test(envd_run, one_whose_answer_alone_packs_travels_as_it_is)
 }
 
 /* The daemon would compress its answers, too. */
-Test(envd_run, one_whose_answers_do_not_pack_is_not_compressed)
+Test(envd_run, a_command_whose_answers_do_not_pack_is_not_compressed)
 {
 	AUTO_FREE char *text = malloc(100001);
 	const char *const long_argv[] = { "echo", text, NULL };
@@ -438,7 +438,7 @@ Test(envd_run, a_refusal_does_not_say_the_token_back)
 	expect_no_token(ERR_INVALID);
 }
 
-Test(envd_run, nor_does_the_end_of_a_stream)
+Test(envd_run, the_end_of_a_stream_does_not_say_the_token_back)
 {
 	say_started(&words, 7);
 	say_end_of_stream(&words,
@@ -472,7 +472,7 @@ Test(envd_run, a_sandbox_in_between_states_is_waited_for)
 }
 
 /* The pause that it asks for is longer than the deadline. */
-Test(envd_run, one_that_stays_in_between_is_busy_and_nothing_ran)
+Test(envd_run, a_sandbox_that_stays_in_between_is_busy_and_nothing_ran)
 {
 	static const char said[] = "{\"code\":409,\"message\":\"still transitioning\"}";
 
@@ -517,7 +517,7 @@ Test(envd_run, what_changes_nothing_is_repeated_twice_when_the_stream_breaks_ear
 	cr_expect(eq(int, starts, 3));
 }
 
-Test(envd_run, it_is_not_repeated_more_often)
+Test(envd_run, what_changes_nothing_is_not_repeated_more_often)
 {
 	AUTO_BUF struct buf broken = BUF_INIT(4096);
 

@@ -131,7 +131,7 @@ static bool stopped_by(int of_thread, int of_process, int blocked)
 	return caller_is_stopped(&c);
 }
 
-Test(caller, only_what_asks_to_stop_stops)
+Test(caller, a_signal_that_asks_for_no_stop_stops_nothing)
 {
 	static const struct {
 		int number;

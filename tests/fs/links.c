@@ -7,7 +7,7 @@
 
 TestSuite(links, .timeout = 300);
 
-Test(links, only_a_text_that_stays_inside_is_shown_as_it_is)
+Test(links, a_text_that_stays_inside_is_shown_as_it_is_and_no_other)
 {
 	static const struct {
 		const char *text;

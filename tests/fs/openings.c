@@ -31,7 +31,7 @@ Test(openings, a_file_that_another_thread_opened_is_not)
 	cr_expect(not(openings_take(o, 7 + 1024, 100)), "that shares its place");
 }
 
-Test(openings, nor_is_one_that_it_opened_before_another)
+Test(openings, a_file_that_a_thread_opened_before_another_is_not_found)
 {
 	openings_note(o, 7, 100);
 	openings_note(o, 7, 101);

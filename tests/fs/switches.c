@@ -26,7 +26,7 @@ static struct cancel taken(void)
 	return c;
 }
 
-Test(switches, one_that_was_given_back_is_taken_again)
+Test(switches, a_switch_that_was_given_back_is_taken_again)
 {
 	struct cancel first = taken(), second;
 	int fd = first.fd;

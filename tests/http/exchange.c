@@ -530,7 +530,7 @@ Test(http_exchange, what_is_said_not_to_have_arrived_does_not_arrive_later)
 	cr_expect(le(int, r.server.requests, GIVEN_UP + may_have_arrived));
 }
 
-Test(http_exchange, one_that_ends_early_closes_its_connection)
+Test(http_exchange, an_exchange_that_ends_early_closes_its_connection)
 {
 	struct http_request request;
 	struct http_exchange *x;

@@ -105,7 +105,7 @@ Test(http_goaway, a_connection_that_was_closed_while_idle_takes_no_request)
 }
 
 /* The last try does not share its connection: what others send cannot use it up. */
-Test(http_goaway, it_is_repeated_three_times)
+Test(http_goaway, an_unprocessed_request_is_repeated_three_times)
 {
 	expect_repeated("goaway goaway goaway", 0, 1, 4);
 }

@@ -66,7 +66,7 @@ static void close_the_first(struct peer *p)
 		answer_ok(p);
 }
 
-Test(http_preconnect, one_that_the_server_has_closed_is_not_used)
+Test(http_preconnect, a_connection_that_the_server_has_closed_is_not_used)
 {
 	struct room r;
 

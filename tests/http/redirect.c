@@ -71,7 +71,7 @@ static enum err perform_to(const char *where, enum http_method method, unsigned 
 	return perform_by("302 Found", where, method, flags, answer, e);
 }
 
-Test(http_redirect, one_to_the_same_origin_keeps_the_secret)
+Test(http_redirect, a_redirect_to_the_same_origin_keeps_the_secret)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	struct error e;
@@ -82,7 +82,7 @@ Test(http_redirect, one_to_the_same_origin_keeps_the_secret)
 	cr_expect(ne(ptr, strstr(buf_text(&answer.body), "X-Key: geheim"), NULL));
 }
 
-Test(http_redirect, one_to_another_origin_gets_no_secret)
+Test(http_redirect, a_redirect_to_another_origin_gets_no_secret)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	struct server other;
@@ -156,7 +156,7 @@ static bool is_good_alone(const struct http_frame *f, const struct http_said *sa
 	return said->status == 200;
 }
 
-Test(http_redirect, it_is_followed_before_an_answer_is_taken_for_somebody_elses)
+Test(http_redirect, a_redirect_is_followed_before_an_answer_counts_as_foreign)
 {
 	static const struct http_frame frame = { .is_own = is_good_alone };
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
@@ -172,7 +172,7 @@ Test(http_redirect, it_is_followed_before_an_answer_is_taken_for_somebody_elses)
 	room_close(&r);
 }
 
-Test(http_redirect, one_that_never_ends_is_given_up)
+Test(http_redirect, a_redirect_that_never_ends_is_given_up)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	struct error e;
@@ -180,7 +180,7 @@ Test(http_redirect, one_that_never_ends_is_given_up)
 	cr_expect(eq(int, perform_to("/again", HTTP_GET, HTTP_FOLLOW, &answer, &e), ERR_PROTOCOL));
 }
 
-Test(http_redirect, one_to_elsewhere_without_tls_is_refused)
+Test(http_redirect, a_redirect_to_elsewhere_without_tls_is_refused)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	struct error e;

@@ -311,7 +311,7 @@ Test(langsmith_reach, its_end_is_put_off_by_using_it)
 		"%s", e.text);
 }
 
-Test(langsmith_reach, it_may_be_idle_longer_where_that_is_asked_for)
+Test(langsmith_reach, a_sandbox_may_be_idle_longer_where_that_is_asked_for)
 {
 	static const struct canned_row rows[] = { FOUND, { LOOK, 200, box_ready, NULL },
 		{ "PATCH " BOXES "/b1 ", 200, box_ready, NULL }, { EXECUTE, 200, DONE, NULL } };

@@ -120,7 +120,7 @@ Test(modal_life, without_a_wish_it_lives_as_long_as_it_may)
 	delete (id);
 }
 
-Test(modal_life, one_that_does_not_start_is_not_left_behind)
+Test(modal_life, a_sandbox_that_does_not_start_is_not_left_behind)
 {
 	const struct provider_config cfg = { 0 };
 	struct error e = { 0 };
@@ -131,7 +131,7 @@ Test(modal_life, one_that_does_not_start_is_not_left_behind)
 	cr_expect(eq(uint, listed(), 0));
 }
 
-Test(modal_life, one_that_could_not_be_deleted_is_told)
+Test(modal_life, a_sandbox_that_could_not_be_deleted_is_reported)
 {
 	const struct provider_config cfg = { 0 };
 	struct error e = { 0 };

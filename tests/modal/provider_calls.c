@@ -70,7 +70,7 @@ Test(modal_calls, what_is_unavailable_is_asked_again)
 	cr_expect(eq(long, modal_server_count(&server, "SandboxWaitV2"), 4));
 }
 
-Test(modal_calls, but_not_for_ever)
+Test(modal_calls, what_is_unavailable_is_not_asked_for_ever)
 {
 	struct error e = { 0 };
 

@@ -184,7 +184,7 @@ Test(answer_check, a_directory_with_a_name_twice_is_not_complete)
 	}
 }
 
-Test(answer_check, the_same_name_in_two_directories_is_no_repetition)
+Test(answer_check, a_name_in_two_directories_is_no_repetition)
 {
 	const char *start = "";
 	const struct list_request request = {

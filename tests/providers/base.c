@@ -65,7 +65,7 @@ Test(base_error, an_errno_has_its_own_kind)
 
 /* ---- Paths ---- */
 
-Test(base_path, one_that_could_lead_elsewhere_is_refused)
+Test(base_path, a_path_that_could_lead_elsewhere_is_refused)
 {
 	static const char *const bad[] = { "..", ".", "a/..", "../a", "a/../b", "a//b", "a/", "a/.",
 		"/", "/t/u", "/..", "//t" };

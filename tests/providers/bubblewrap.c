@@ -122,14 +122,14 @@ Test(bubblewrap, its_process_that_does_not_end_with_it_is_killed_too)
 	cr_assert(no_process_is_left());
 }
 
-Test(bubblewrap, also_one_that_it_has_not_told_of_yet)
+Test(bubblewrap, a_process_that_was_not_reported_yet_is_killed_too)
 {
 	make_bwrap(BEGIN "sleep 0.3\n" TELL);
 	cr_assert(eq(int, run_cancelled(100000), ERR_INTERRUPTED));
 	cr_assert(no_process_is_left());
 }
 
-Test(bubblewrap, one_that_tells_nothing_is_not_waited_for)
+Test(bubblewrap, a_bwrap_that_reports_nothing_is_not_waited_for)
 {
 	int64_t begun_ms = monotonic_ms();
 

@@ -46,7 +46,7 @@ Test(buf, what_failed_once_takes_no_more)
 }
 
 /* The NUL behind a text has its place, too. */
-Test(buf, one_that_is_full_to_the_brim_has_room_for_its_end)
+Test(buf, a_full_buffer_has_room_for_its_end)
 {
 	AUTO_BUF struct buf b = BUF_INIT(100000);
 

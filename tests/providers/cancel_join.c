@@ -22,7 +22,7 @@ Test(cancel_join, either_throws_it)
 	}
 }
 
-Test(cancel_join, one_may_be_missing)
+Test(cancel_join, a_cancellation_may_be_missing)
 {
 	AUTO_CANCEL struct cancel one = CANCEL_NONE, both = CANCEL_NONE;
 	struct error e = { 0 };

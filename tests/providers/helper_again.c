@@ -393,7 +393,7 @@ Test(helper_again, what_came_back_for_a_file_that_was_placed_goes)
 	shown_remove(&s);
 }
 
-Test(helper_again, unless_somebody_had_written_to_it)
+Test(helper_again, what_came_back_for_a_placed_file_stays_where_somebody_wrote_to_it)
 {
 	struct change_result result;
 	struct shown s;

@@ -153,7 +153,7 @@ Test(helper_command, what_was_received_is_given_back_to_the_disk)
 	cr_expect(lt(long, (long)st.st_blocks * 512, 4 * 1024 * 1024));
 }
 
-Test(helper_command, one_that_is_stopped_before_it_starts_never_does)
+Test(helper_command, a_command_that_is_stopped_before_it_starts_never_does)
 {
 	struct command_request request = request_of("touch ran");
 
@@ -163,7 +163,7 @@ Test(helper_command, one_that_is_stopped_before_it_starts_never_does)
 	cr_expect(not(is_there("tree/ran")));
 }
 
-Test(helper_command, one_that_is_stopped_at_once_ends_whatever_it_ignores)
+Test(helper_command, a_command_that_is_stopped_at_once_ends_whatever_it_ignores)
 {
 	struct command_request request = request_of("trap '' TERM; echo up; while :; do :; done");
 
@@ -278,7 +278,7 @@ static enum err look_at_end(void *context, const struct command_piece *piece, st
 }
 
 /* To close an instance of inotify takes longer than a short command. */
-Test(helper_command, one_that_ends_soon_is_followed_without_inotify_and_one_that_lasts_with_it)
+Test(helper_command, a_short_command_is_followed_without_inotify_and_a_long_one_with_it)
 {
 	/* Not so soon that nothing had to be waited for. */
 	struct command_request request = request_of("sleep 0.2");
@@ -449,7 +449,7 @@ static bool make_null_read_only(void)
 		!mount("none", "/dev/null", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL);
 }
 
-Test(helper_command, one_runs_where_nothing_can_be_thrown_away)
+Test(helper_command, a_command_runs_where_nothing_can_be_thrown_away)
 {
 	struct command_request request = request_of("echo said; exit 3");
 

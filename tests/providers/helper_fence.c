@@ -81,7 +81,7 @@ Test(helper_fence, a_copy_that_comes_behind_the_next_one_does_nothing)
 	expect_text("second");
 }
 
-Test(helper_fence, nor_behind_one_that_is_recorded)
+Test(helper_fence, a_copy_that_comes_behind_a_recorded_one_does_nothing)
 {
 	cr_expect(eq(int, plain(1, "first.", 1, 1), ERR_OK));
 	cr_expect(eq(int, recorded(2, "second", 2), ERR_OK));
@@ -91,7 +91,7 @@ Test(helper_fence, nor_behind_one_that_is_recorded)
 	expect_text("third.");
 }
 
-Test(helper_fence, nor_when_the_sandbox_was_restarted)
+Test(helper_fence, a_copy_that_comes_behind_a_restart_does_nothing)
 {
 	cr_expect(eq(int, plain(2, "second", 2, 2), ERR_OK));
 	open_again();
@@ -99,14 +99,14 @@ Test(helper_fence, nor_when_the_sandbox_was_restarted)
 	expect_text("second");
 }
 
-Test(helper_fence, nor_where_the_next_one_came_first)
+Test(helper_fence, a_copy_does_nothing_where_the_next_one_came_first)
 {
 	cr_expect(eq(int, recorded(2, "second", 2), ERR_OK));
 	cr_expect(eq(int, plain(1, "first.", 1, 1), ERR_CONFLICT));
 	expect_text("second");
 }
 
-Test(helper_fence, nor_while_an_older_one_is_still_to_come)
+Test(helper_fence, a_copy_does_nothing_while_an_older_one_is_to_come)
 {
 	cr_expect(eq(int, plain(2, "first.", 2, 1, 2), ERR_OK));
 	cr_expect(eq(int, plain(3, "second", 3, 1, 3), ERR_OK));

@@ -96,7 +96,7 @@ Test(helper_follow, a_number_alone_is_no_file)
 	cr_expect(eq(str, (char *)found(&f, &known), "d/g"));
 }
 
-Test(helper_follow, one_request_searches_only_so_far)
+Test(helper_follow, a_request_searches_no_further_than_its_bound)
 {
 	const struct expect f = expect_at("tree/d/f");
 	struct follow little = { .root = &shown.root, .left = 20 };

@@ -147,7 +147,7 @@ Test(helper_kept, all_requests_share_one)
 	cr_expect(eq(uint, scene.started, 1));
 }
 
-Test(helper_kept, one_that_nobody_asks_is_let_go_and_another_one_started)
+Test(helper_kept, a_helper_that_nobody_asks_is_let_go_and_another_one_started)
 {
 	scene_open(1);
 	expect_list();
@@ -209,7 +209,7 @@ Test(helper_kept, where_the_stream_is_dead_without_having_broken_the_next_reques
 	unmute(&first);
 }
 
-Test(helper_kept, one_that_does_not_come_up_is_mended_and_started_once_more)
+Test(helper_kept, a_helper_that_does_not_come_up_is_mended_and_started_once_more)
 {
 	scene.stillborn = 1;
 	scene_open(LONG_MS);

@@ -68,7 +68,7 @@ Test(helper_once, a_copy_that_comes_late_makes_nothing)
 	cr_expect(is_there("moved"));
 }
 
-Test(helper_once, nor_does_it_take_away_what_has_come_since)
+Test(helper_once, a_copy_that_comes_late_removes_nothing_that_came_since)
 {
 	ask(1, take_away);
 	scratch_write_text(&shown.scratch, "tree/f", "another");

@@ -206,7 +206,7 @@ Test(helper_root, staging_is_closed_to_others)
 	cr_expect(eq(int, root_open(&again, tree, staging, NULL), ERR_DENIED));
 }
 
-Test(helper_root, only_files_and_directories_are_opened)
+Test(helper_root, nothing_but_files_and_directories_is_opened)
 {
 	make_ways();
 	cr_assert(mkfifoat(shown.scratch.fd, "tree/fifo", 0644) == 0);

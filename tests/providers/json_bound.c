@@ -107,7 +107,7 @@ Test(json_bound, values_of_which_a_text_has_millions_are_not_read)
 }
 
 /* The costs are none too low: the largest text that is read stays within the bound. */
-Test(json_bound, as_many_values_as_are_read_take_no_more_than_is_set_for_them)
+Test(json_bound, the_most_values_that_are_read_take_no_more_than_their_bound)
 {
 	for (size_t n = 0; n < COUNT(rows) - 4; n++) {
 		size_t room = TEXT_MAX / strlen(rows[n].one), few = 0, peak;

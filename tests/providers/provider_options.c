@@ -116,7 +116,7 @@ static const char *bit(unsigned option)
 	return option == OPTION_CPUS ? "--cpus" : "another";
 }
 
-Test(provider_options, one_that_is_refused_is_called_as_its_user_calls_it)
+Test(provider_options, a_refused_option_is_named_as_its_user_wrote_it)
 {
 	struct provider_config cfg = { .cpus = 1, .option_name = bit };
 	struct provider_ops ops = vendor(0, 0);

@@ -218,7 +218,7 @@ Test(remote_answer, that_of_changes_is_output)
 	cr_expect(eq(sz, host.downloads, 0));
 }
 
-Test(remote_answer, one_that_nobody_read_is_removed_by_an_attach_when_it_is_old)
+Test(remote_answer, an_answer_that_nobody_read_is_removed_by_an_attach_when_it_is_old)
 {
 	const struct timespec hours[2] = { { .tv_nsec = UTIME_OMIT },
 		{ time(NULL) - 2 * 3600, 0 } };
@@ -233,7 +233,7 @@ Test(remote_answer, one_that_nobody_read_is_removed_by_an_attach_when_it_is_old)
 }
 
 /* Whoever asks for a whole large file gets it in several answers then. */
-Test(remote_answer, only_where_answers_are_late_are_they_bounded)
+Test(remote_answer, answers_are_bounded_where_they_are_late_and_nowhere_else)
 {
 	struct provider p = { .helper = remote.helper };
 

@@ -138,7 +138,7 @@ Test(remote_opening, the_first_attach_ever_stores_the_helper_and_then_watches)
 	scene_close(&s);
 }
 
-Test(remote_opening, it_is_taken_once)
+Test(remote_opening, an_opening_is_taken_once)
 {
 	struct scene s;
 
@@ -174,7 +174,7 @@ Test(remote_opening, another_watch_is_not_the_one_that_began)
 }
 
 /* Its thread, and its program, are gone when the release returns. */
-Test(remote_opening, one_that_nobody_takes_ends_with_the_release)
+Test(remote_opening, an_opening_that_nobody_takes_ends_with_the_release)
 {
 	struct scene s;
 

@@ -47,7 +47,7 @@ Test(runloop_reach, what_is_being_suspended_is_resumed_afterwards)
 	cr_expect(fixture_has(1, "[\"suspended\",\"failure\",\"shutdown\"]"));
 }
 
-Test(runloop_reach, one_that_somebody_else_resumes_is_waited_for)
+Test(runloop_reach, a_devbox_that_somebody_else_resumes_is_waited_for)
 {
 	static const struct canned_row rows[] = { LOOK("suspended"), ACT_REFUSED("resume"),
 		WAIT("running"), LOOK("resuming"), WAIT("running") };
@@ -79,7 +79,7 @@ Test(runloop_reach, resume_never_says_what_would_resume)
 	fixture_stop();
 }
 
-Test(runloop_reach, one_that_has_ended_is_gone_and_not_asked_again)
+Test(runloop_reach, a_devbox_that_has_ended_is_gone_and_not_asked_again)
 {
 	static const struct canned_row rows[] = { { "GET " PATHS "/dbx_1 ", 200,
 		"{\"id\":\"dbx_1\",\"status\":\"shutdown\",\"shutdown_reason\":\"idle\"}", NULL } };

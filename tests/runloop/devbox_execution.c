@@ -45,7 +45,7 @@ static void expect_heard(const char *out, const char *err)
 	buf_release(&heard.err);
 }
 
-Test(devbox_execution, one_that_ends_soon_is_one_request_that_asks_for_all_lines)
+Test(devbox_execution, an_execution_that_ends_soon_is_one_request_for_all_lines)
 {
 	static const struct canned_row rows[] = { { EXECUTE, 200,
 		VIEW("completed",
@@ -185,7 +185,7 @@ Test(devbox_execution, a_stream_that_makes_no_sense_is_an_error)
 	}
 }
 
-Test(devbox_execution, one_that_lasts_is_followed_and_waited_for)
+Test(devbox_execution, an_execution_that_lasts_is_followed_and_waited_for)
 {
 	static const struct canned_row rows[] = {
 		{ EXECUTE, 200, VIEW("running", ""), NULL },
@@ -247,7 +247,7 @@ Test(devbox_execution, what_was_refused_has_not_started)
 }
 
 /* The service says only that it did not answer in time. */
-Test(devbox_execution, one_that_was_not_answered_in_time_may_have_started)
+Test(devbox_execution, an_execution_that_was_not_answered_in_time_may_have_started)
 {
 	static const struct canned_row rows[] = { { EXECUTE, LATE, "x-should-retry: false\r\n" } };
 
@@ -257,7 +257,7 @@ Test(devbox_execution, one_that_was_not_answered_in_time_may_have_started)
 	cr_expect(x.has_started);
 }
 
-Test(devbox_execution, one_that_is_lost_on_the_way_has_started)
+Test(devbox_execution, an_execution_that_is_lost_on_the_way_has_started)
 {
 	static const struct canned_row rows[] = {
 		{ EXECUTE, 200, VIEW("running", ""), NULL },
@@ -326,7 +326,7 @@ static enum err listen(execute_sink sink)
 	return execution_listen(&x, &f.api.rest, &fixture_call, &f.e);
 }
 
-Test(devbox_execution, one_that_goes_on_is_heard_until_its_end)
+Test(devbox_execution, an_execution_that_goes_on_is_followed_until_its_end)
 {
 	static const struct canned_row rows[] = { BEGIN,
 		{ STREAM("stdout", "0"), 200, EVENT("on and ") IDLE, EVENTS },
@@ -340,7 +340,7 @@ Test(devbox_execution, one_that_goes_on_is_heard_until_its_end)
 	expect_heard("on and on", "");
 }
 
-Test(devbox_execution, one_that_goes_on_is_killed_when_nobody_listens)
+Test(devbox_execution, an_execution_that_goes_on_is_killed_when_nobody_listens)
 {
 	static const struct canned_row rows[] = { BEGIN,
 		{ STREAM("stdout", "0"), 200, EVENT("on and on"), EVENTS },
@@ -353,7 +353,7 @@ Test(devbox_execution, one_that_goes_on_is_killed_when_nobody_listens)
 	cr_expect(eq(str, (char *)fixture_body(2), "{\"kill_process_group\":true}"));
 }
 
-Test(devbox_execution, one_that_goes_on_is_not_begun_twice)
+Test(devbox_execution, an_execution_that_goes_on_is_not_begun_twice)
 {
 	static const struct canned_row rows[] = { { "POST " PATHS "/dbx_1/execute_async ", 503,
 		"{}", NULL } };

@@ -102,7 +102,7 @@ Test(runloop_life, what_cannot_be_asked_for_together_is_refused_before)
 	fixture_stop();
 }
 
-Test(runloop_life, one_that_does_not_start_is_not_left_behind)
+Test(runloop_life, a_devbox_that_does_not_start_is_not_left_behind)
 {
 	static const struct canned_row rows[] = { CREATE("provisioning"),
 		{ "POST " PATHS "/dbx_1/wait_for_status ", 200,
@@ -180,7 +180,7 @@ Test(runloop_life, a_pause_that_was_refused_is_told_unless_it_rests_already)
 	fixture_stop();
 }
 
-Test(runloop_life, one_that_is_suspended_does_not_end)
+Test(runloop_life, a_devbox_that_is_suspended_does_not_end)
 {
 	static const struct canned_row rows[] = { { "GET " PATHS "/dbx_1 ", 200,
 		"{\"id\":\"dbx_1\",\"status\":\"suspended\",\"create_time_ms\":1000,"
@@ -241,7 +241,7 @@ Test(runloop_life, the_time_left_is_what_is_certain)
 	}
 }
 
-Test(runloop_life, one_that_was_kept_alive_has_all_its_time)
+Test(runloop_life, a_devbox_that_was_kept_alive_has_all_its_time)
 {
 	static const struct canned_row rows[] = { ACT("keep_alive"),
 		{ "GET " PATHS "/dbx_1 ", 200,

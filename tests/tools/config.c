@@ -213,7 +213,7 @@ Test(config, gives_the_kernel_its_options)
 	cr_expect(eq(str, kernel, "nosuid,nodev,ro,noexec,noatime"));
 }
 
-Test(config, as_the_helper_of_mount_reads_f_as_fake_and_s_as_sloppy)
+Test(config, the_helper_of_mount_reads_f_as_fake_and_s_as_sloppy)
 {
 	AUTO_CONFIG struct config helper = { 0 }, program = { 0 };
 

@@ -191,7 +191,7 @@ Test(ctl_copy, a_file_does_not_replace_a_directory_and_leaves_nothing)
 	cr_expect(eq(int, unlinkat(room.scratch.fd, "to", AT_REMOVEDIR), 0), "it is empty");
 }
 
-Test(ctl_copy, one_that_is_cancelled_ends_so)
+Test(ctl_copy, a_copy_that_is_cancelled_ends_so)
 {
 	struct cancel cancel;
 	const struct call call = { .cancel = &cancel };

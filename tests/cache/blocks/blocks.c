@@ -173,7 +173,7 @@ Test(blocks, a_damaged_one_is_a_miss_and_goes)
 	block_files_free(f);
 }
 
-Test(blocks, one_of_another_length_than_was_thought_stays)
+Test(blocks, a_block_of_another_length_than_expected_stays)
 {
 	struct block_files *f = open_with(100 * MIB);
 	unsigned char bytes[BLOCK_SIZE];

@@ -380,7 +380,7 @@ Test(journal_disk, what_is_done_makes_room_on_a_full_disk)
 
 /* ---- Whose it is ---- */
 
-Test(journal_disk, it_has_one_owner_who_is_named)
+Test(journal_disk, a_journal_has_one_owner_which_is_named)
 {
 	struct journal_options other = { .dir = j.dir, .mount = "/mnt/two" };
 	struct journal *second = NULL;
@@ -471,7 +471,7 @@ static enum err open_for(const char *source, struct error *e)
 	return kind;
 }
 
-Test(journal_disk, it_is_of_one_sandbox_and_opened_for_no_other)
+Test(journal_disk, a_journal_is_of_one_sandbox_and_opened_for_no_other)
 {
 	struct error e = { 0 };
 
@@ -511,7 +511,7 @@ Test(journal_disk, with_nothing_in_it_it_is_of_whoever_opens_it)
 	cr_expect(eq(int, access(j.dir, F_OK), -1));
 }
 
-Test(journal_disk, one_that_nobody_has_can_be_looked_at_and_discarded)
+Test(journal_disk, a_journal_without_an_owner_can_be_read_and_discarded)
 {
 	char who[JOURNAL_OWNER_MAX];
 	struct error e = { 0 };
@@ -528,7 +528,7 @@ Test(journal_disk, one_that_nobody_has_can_be_looked_at_and_discarded)
 	cr_expect(eq(int, access(j.dir, F_OK), -1));
 }
 
-Test(journal_disk, one_that_cannot_be_read_stays_when_it_is_looked_at)
+Test(journal_disk, a_damaged_journal_stays_when_it_is_read)
 {
 	struct error e = { 0 };
 

@@ -700,19 +700,19 @@ Test(lease, nothing_but_use_wakes_a_sandbox_that_was_paused_at_once)
 	expect_use_wakes();
 }
 
-Test(lease, nor_one_that_was_paused_after_3_s)
+Test(lease, nothing_but_use_wakes_a_sandbox_that_was_paused_after_3_s)
 {
 	pause_after(3000);
 	expect_use_wakes();
 }
 
-Test(lease, nor_one_that_was_paused_after_30_s)
+Test(lease, nothing_but_use_wakes_a_sandbox_that_was_paused_after_30_s)
 {
 	pause_after(30000);
 	expect_use_wakes();
 }
 
-Test(lease, nor_one_that_was_paused_after_100_s)
+Test(lease, nothing_but_use_wakes_a_sandbox_that_was_paused_after_100_s)
 {
 	pause_after(100000);
 	expect_use_wakes();

@@ -185,7 +185,7 @@ Test(retry, a_second_try_is_one_try)
 	fail_to_open(i);
 }
 
-Test(retry, only_the_thread_that_was_told_has_a_second_try)
+Test(retry, a_second_try_belongs_to_one_thread)
 {
 	const struct call other = { .progress_ms = 60000, .asker = 4712 };
 	struct inode *i = look_up_again();

@@ -437,7 +437,7 @@ Test(trust, what_is_known_is_shown_while_nobody_answers)
 	await_size("f0", 11);
 }
 
-Test(trust, and_while_it_is_too_busy)
+Test(trust, what_is_known_is_shown_while_the_sandbox_is_too_busy)
 {
 	fail_audits(ERR_BUSY);
 	cr_expect(eq(u64, explored_size_of("f0"), 4));
@@ -472,7 +472,7 @@ Test(trust, a_late_answer_about_the_root_is_no_error_to_report)
 }
 
 /* What a command did is not what is known. */
-Test(trust, but_not_after_a_command)
+Test(trust, what_is_known_is_not_shown_after_a_command)
 {
 	struct attr attr;
 	int64_t valid_ms;
@@ -494,7 +494,7 @@ Test(trust, but_not_after_a_command)
 }
 
 /* It ends while an audit is under way that was asked for before. */
-Test(trust, nor_when_an_earlier_audit_is_answered_just_then)
+Test(trust, what_is_known_is_not_shown_after_a_command_beside_an_earlier_audit)
 {
 	struct asker asker = { 0 };
 	struct attr attr;

@@ -295,7 +295,7 @@ Test(stored_reads, a_large_file_written_anew_costs_its_hashes)
 	cr_expect(eq(uint, read_file("f", 5 * MIB, 1, 128 * 1024), 0));
 }
 
-Test(stored_reads, only_the_blocks_that_differ_are_fetched)
+Test(stored_reads, blocks_that_do_not_differ_are_not_fetched)
 {
 	make("f", 5 * MIB, 1);
 	let_settle();

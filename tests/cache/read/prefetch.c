@@ -571,7 +571,7 @@ Test(bulk, a_file_that_changes_before_its_turn_is_read_as_it_is)
 	cr_expect(not(memcmp(bytes, "NEW", 3)));
 }
 
-Test(bulk, one_that_grew_is_read_whole)
+Test(bulk, a_file_that_grew_is_read_whole)
 {
 	make(100, "d/a");
 	made();
@@ -599,7 +599,7 @@ Test(bulk, a_local_write_makes_what_was_fetched_worthless)
 	distant_close(&far, i);
 }
 
-Test(bulk, one_that_went_fails_alone)
+Test(bulk, a_file_that_went_fails_alone)
 {
 	size_t got;
 

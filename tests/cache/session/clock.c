@@ -32,7 +32,7 @@ static time_t shown_after(time_t told_s)
 	return cache_clock(far.cache).tv_sec;
 }
 
-Test(clock, it_goes_on_with_what_is_told)
+Test(clock, the_clock_goes_on_from_the_last_time_reported)
 {
 	time_t now_s = cache_clock(far.cache).tv_sec + LONG_S;
 

@@ -211,7 +211,7 @@ static void await_no_end(struct lifetime *l)
 	}
 }
 
-Test(lifetime, one_that_lost_its_end_is_left_alone)
+Test(lifetime, a_sandbox_that_lost_its_end_is_left_alone)
 {
 	struct vendor v;
 

@@ -80,7 +80,7 @@ static void change(long here, long there, uint64_t size)
 	tree_change_ends(tree, &scope);
 }
 
-Test(tree_ctime, it_stays_when_the_sandbox_has_another)
+Test(tree_ctime, a_shown_ctime_stays_when_the_sandbox_has_another)
 {
 	change(HERE, THERE, 10);
 	cr_expect(eq(long, shown(), HERE));
@@ -94,7 +94,7 @@ Test(tree_ctime, the_next_change_moves_it)
 	cr_expect(eq(long, shown(), HERE + 10));
 }
 
-Test(tree_ctime, it_never_goes_back_when_the_sandbox_is_behind)
+Test(tree_ctime, a_shown_ctime_never_goes_back_when_the_sandbox_is_behind)
 {
 	struct tree_scope scope = { .inodes = { f }, .has_local_effect = true };
 
@@ -126,7 +126,7 @@ Test(tree_ctime, what_others_do_later_is_seen)
 	cr_expect(eq(long, shown(), THERE + 1));
 }
 
-Test(tree_ctime, it_stays_when_the_kernel_has_forgotten_the_file)
+Test(tree_ctime, a_shown_ctime_stays_when_the_kernel_has_forgotten_the_file)
 {
 	tree_pin(tree, f);
 	change(HERE, THERE, 10);
@@ -160,7 +160,7 @@ static void change_untold(void)
 	tree_change_ends(tree, &scope);
 }
 
-Test(tree_ctime, it_stays_when_the_answer_did_not_tell_the_sandbox_s)
+Test(tree_ctime, a_shown_ctime_stays_when_the_answer_has_none)
 {
 	change_untold();
 	learn(0644);

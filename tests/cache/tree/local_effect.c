@@ -824,7 +824,7 @@ Test(tree_apply_local, who_makes_an_entry_forgets_by_himself_what_he_was_lent_of
 	cr_expect(not(is_taken_back_by(d, 12)));
 }
 
-Test(tree_apply_local, but_not_what_somebody_else_was)
+Test(tree_apply_local, who_makes_an_entry_does_not_forget_what_others_were_given)
 {
 	struct inode *d = learn(root, "d", 7, S_IFDIR | 0755),
 		     *e = learn(root, "e", 8, S_IFDIR | 0755),

@@ -226,7 +226,7 @@ Test(pending_set, a_time_that_was_only_to_be_kept_is_not_missed_where_the_file_i
 }
 
 /* What is made and removed before the sandbox hears of it leaves a time, which does not leave at once. */
-Test(pending_set, nor_is_the_time_of_a_directory_that_is_gone)
+Test(pending_set, a_time_to_be_kept_is_not_missed_where_the_directory_is_gone)
 {
 	const struct create_args m = { .op = CHANGE_MKDIR, .mode = 0755 },
 				 n = { .op = CHANGE_CREATE, .mode = 0644 };
@@ -285,12 +285,12 @@ Test(pending_set, the_time_is_there_after_a_crash)
 	expect_time_after(BEFORE_IT_LEFT);
 }
 
-Test(pending_set, and_after_one_when_it_had_left)
+Test(pending_set, the_time_is_there_after_a_crash_when_the_change_had_left)
 {
 	expect_time_after(BEFORE_IT_ARRIVED);
 }
 
-Test(pending_set, and_after_one_when_it_was_done)
+Test(pending_set, the_time_is_there_after_a_crash_when_the_change_was_done)
 {
 	expect_time_after(BEFORE_IT_WAS_ANSWERED);
 }

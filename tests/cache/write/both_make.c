@@ -174,7 +174,7 @@ Test(both_make, a_directory_that_others_made_meanwhile_takes_what_is_put_into_ou
 	forget(&ours);
 }
 
-Test(both_make, so_it_does_where_the_answer_was_lost)
+Test(both_make, a_directory_that_others_made_takes_ours_where_the_answer_was_lost)
 {
 	struct made ours = make_ours();
 
@@ -187,7 +187,7 @@ Test(both_make, so_it_does_where_the_answer_was_lost)
 	forget(&ours);
 }
 
-Test(both_make, so_it_does_where_the_mount_was_killed_before_it_was_sent)
+Test(both_make, a_directory_that_others_made_takes_ours_after_a_kill_before_sending)
 {
 	struct made ours = make_ours();
 
@@ -200,7 +200,7 @@ Test(both_make, so_it_does_where_the_mount_was_killed_before_it_was_sent)
 	expect_both();
 }
 
-Test(both_make, so_it_does_where_the_mount_was_killed_before_it_was_answered)
+Test(both_make, a_directory_that_others_made_takes_ours_after_a_kill_before_the_answer)
 {
 	unsigned before = distant_applies(&far);
 	struct made ours = make_ours();
@@ -285,7 +285,7 @@ Test(both_make, of_a_symbolic_link_both_stay)
 	expect_symlinks();
 }
 
-Test(both_make, also_where_the_mount_was_killed)
+Test(both_make, both_versions_stay_where_the_mount_was_killed)
 {
 	distant_hold_applies(&far, true);
 	make_symlink("l", "ours");

@@ -108,7 +108,7 @@ Test(cancel, of_a_lock_that_was_made_written_and_removed_the_sandbox_hears_nothi
 	expect_gone("lock");
 }
 
-Test(cancel, one_that_is_closed_after_its_removal_leaves_nothing_either)
+Test(cancel, a_file_that_is_closed_after_its_removal_leaves_nothing)
 {
 	struct inode *other = hold_up();
 	struct inode *i = distant_make(&far, "lock");

@@ -56,7 +56,7 @@ static void write_answered_beside(struct inode *i, const char *text, unsigned nu
 	pthread_join(waiter, NULL);
 }
 
-Test(late_copy, does_not_go_over_what_was_written_since)
+Test(late_copy, a_late_copy_does_not_overwrite_what_was_written_since)
 {
 	struct inode *i = distant_open_known(&far, "f");
 
@@ -70,7 +70,7 @@ Test(late_copy, does_not_go_over_what_was_written_since)
 	distant_close(&far, i);
 }
 
-Test(late_copy, nor_while_an_older_batch_is_still_on_its_way)
+Test(late_copy, a_late_copy_overwrites_nothing_while_an_older_batch_is_under_way)
 {
 	struct inode *i = distant_open_known(&far, "f"), *other = distant_open_known(&far, "other");
 
@@ -90,7 +90,7 @@ Test(late_copy, nor_while_an_older_batch_is_still_on_its_way)
 	distant_close(&far, other);
 }
 
-Test(late_copy, nor_over_what_is_recorded)
+Test(late_copy, a_late_copy_does_not_overwrite_what_is_recorded)
 {
 	const struct change cut = { .set = SET_SIZE, .size = 3 };
 	struct inode *i = distant_open_known(&far, "f");
@@ -104,7 +104,7 @@ Test(late_copy, nor_over_what_is_recorded)
 	distant_close(&far, i);
 }
 
-Test(late_copy, nor_over_what_the_sandbox_is_asked_for)
+Test(late_copy, a_late_copy_does_not_overwrite_what_the_sandbox_is_asked_for)
 {
 	struct inode *i = distant_open_known(&far, "f");
 	uint32_t mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
@@ -143,7 +143,7 @@ Test(late_copy, what_is_kept_for_an_open_file_goes_when_the_mount_ends)
 }
 
 /* What was on its way when the mount was killed arrives during the next one. */
-Test(late_copy, nor_when_another_mount_has_written_since)
+Test(late_copy, a_late_copy_does_not_overwrite_what_another_mount_wrote)
 {
 	struct inode *i = distant_open_known(&far, "f");
 	uint64_t number;

@@ -85,7 +85,7 @@ static bool is_any_due(void)
 }
 
 /* Fewer would wait for an hour. */
-Test(decide, as_many_changes_as_are_due_do_not_wait_for_more)
+Test(decide, a_full_batch_of_changes_does_not_wait_for_more)
 {
 	unsigned made = 0;
 

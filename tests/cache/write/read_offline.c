@@ -377,7 +377,7 @@ Test(pending_overlay, what_the_sandbox_has_a_new_version_of_cannot_be_read)
 	answer_the_first_alone();
 }
 
-Test(pending_overlay, nor_where_no_stream_of_changes_tells_of_that)
+Test(pending_overlay, a_new_version_cannot_be_read_where_no_change_stream_reports_it)
 {
 	distant_stop(&far);
 	distant_start_trusting(&far);
@@ -401,7 +401,7 @@ Test(pending_overlay, what_others_changed_before_ours_is_not_hidden)
 	distant_close(&far, i);
 }
 
-Test(pending_overlay, nor_what_they_changed_since_as_far_as_it_was_told)
+Test(pending_overlay, what_others_changed_since_is_not_hidden_as_far_as_it_was_reported)
 {
 	struct inode *i = known("f", 3000);
 	uint64_t before = events();
@@ -559,7 +559,7 @@ static void run_trace(struct inode *i, unsigned seed)
 	expect_there("f");
 }
 
-Test(pending_overlay, it_reads_as_a_local_one_whatever_is_done_to_it, .timeout = 300)
+Test(pending_overlay, a_pending_file_reads_as_a_local_one_whatever_is_done_to_it, .timeout = 300)
 {
 	struct inode *i = known("f", 200000);
 

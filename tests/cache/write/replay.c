@@ -261,7 +261,7 @@ Test(recover, what_was_done_without_a_number_and_not_answered_is_no_conflict)
 }
 
 /* It gets a number when it leaves again; of that the sandbox never heard. */
-Test(recover, nor_is_it_when_the_next_mount_ended_before_it_was_sent)
+Test(recover, what_was_not_answered_is_no_conflict_when_the_next_mount_ended_before_sending)
 {
 	leave_half_done("oursover", "us");
 	unsigned before = distant_applies(&far);
@@ -285,7 +285,7 @@ static void *remount(void *nothing)
 }
 
 /* The sandbox was at it still. */
-Test(recover, nor_is_it_when_it_is_done_just_before_it_is_sent_again)
+Test(recover, what_was_not_answered_is_no_conflict_when_it_is_done_before_the_second_sending)
 {
 	struct inode *i = open_known();
 	pthread_t thread;
@@ -306,7 +306,7 @@ Test(recover, nor_is_it_when_it_is_done_just_before_it_is_sent_again)
 	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
-Test(recover, but_what_others_wrote_over_it_is_one)
+Test(recover, what_others_wrote_over_an_unanswered_change_is_a_conflict)
 {
 	leave_half_done("ours", "us");
 	scratch_write_text(&far.scratch, "f", "theirs");
@@ -376,7 +376,7 @@ Test(recover, what_was_done_beside_it_without_an_answer_is_no_conflict)
 	expect_both("beside");
 }
 
-Test(recover, nor_is_what_was_answered)
+Test(recover, what_was_answered_is_no_conflict)
 {
 	leave_two("beside", true);
 	distant_remount(&far, NULL);
@@ -384,7 +384,7 @@ Test(recover, nor_is_what_was_answered)
 	expect_both("beside");
 }
 
-Test(recover, but_what_others_wrote_over_both_is_one)
+Test(recover, what_others_wrote_over_an_answered_and_an_unanswered_change_is_a_conflict)
 {
 	leave_two("beside", false);
 	scratch_write_text(&far.scratch, "f", "theirs");
@@ -393,7 +393,7 @@ Test(recover, but_what_others_wrote_over_both_is_one)
 	cr_expect(ne(u64, distant_parked(&far), 0));
 }
 
-Test(recover, nor_does_what_was_answered_make_it_one_that_is_not)
+Test(recover, an_answered_change_makes_no_conflict_of_an_unanswered_one)
 {
 	leave_two("beside", true);
 	scratch_write_text(&far.scratch, "f", "theirs");
@@ -498,23 +498,23 @@ Test(recover, what_others_made_of_it_after_an_answer_is_not_written_over)
 	expect_held_against_the_first(WRITES, 1);
 }
 
-Test(recover, nor_cut)
+Test(recover, what_others_made_of_it_after_an_answer_is_not_cut)
 {
 	expect_held_against_the_first(TRUNCATES, 1);
 }
 
-Test(recover, nor_removed)
+Test(recover, what_others_made_of_it_after_an_answer_is_not_removed)
 {
 	expect_held_against_the_first(REMOVES, 1);
 }
 
-Test(recover, nor_replaced)
+Test(recover, what_others_made_of_it_after_an_answer_is_not_replaced)
 {
 	expect_held_against_the_first(REPLACES, 0);
 	distant_expect_text(&far, "f.sandboxfs-conflict", "other");
 }
 
-Test(recover, nor_overwritten)
+Test(recover, what_others_made_of_it_after_an_answer_is_not_overwritten)
 {
 	expect_held_against_the_first(OVERWRITES, 0);
 	distant_expect_text(&far, "f.sandboxfs-conflict", "second");
@@ -533,23 +533,23 @@ Test(recover, attributes_that_are_set_in_between_hide_nothing)
 	expect_held_across_attributes(WRITES, 2);
 }
 
-Test(recover, nor_from_what_cuts_it)
+Test(recover, attributes_set_in_between_hide_nothing_from_what_cuts_it)
 {
 	expect_held_across_attributes(TRUNCATES, 2);
 }
 
-Test(recover, nor_from_what_removes_it)
+Test(recover, attributes_set_in_between_hide_nothing_from_what_removes_it)
 {
 	expect_held_across_attributes(REMOVES, 2);
 }
 
-Test(recover, nor_from_what_replaces_it)
+Test(recover, attributes_set_in_between_hide_nothing_from_what_replaces_it)
 {
 	expect_held_across_attributes(REPLACES, 1);
 	distant_expect_text(&far, "f.sandboxfs-conflict", "other");
 }
 
-Test(recover, nor_from_what_overwrites_it)
+Test(recover, attributes_set_in_between_hide_nothing_from_what_overwrites_it)
 {
 	expect_held_across_attributes(OVERWRITES, 1);
 	distant_expect_text(&far, "f.sandboxfs-conflict", "second");
@@ -608,7 +608,7 @@ Test(recover, what_is_set_twice_is_as_it_was_set_last)
 }
 
 /* By its handle and by its name are two changes; the first has the version that others have moved. */
-Test(recover, and_in_that_order_whoever_was_at_it)
+Test(recover, what_is_set_twice_is_set_in_order_though_others_were_at_it)
 {
 	struct inode *i = open_known();
 	struct inode *other = distant_make(&far, "other");
@@ -713,7 +713,7 @@ static void link_unlink_and_write(struct inode *i)
 	distant_write(&far, i, 0, "second");
 }
 
-Test(recover, nor_what_is_moved_behind_them)
+Test(recover, attributes_that_are_refused_hold_no_rename_up)
 {
 	leave_with_names(move_and_write);
 	far.refused_op = CHANGE_SETATTR;
@@ -732,7 +732,7 @@ Test(recover, what_is_written_by_the_name_that_is_left_is_held_against_what_was_
 	cr_expect(ne(u64, distant_parked(&far), 0));
 }
 
-Test(recover, and_arrives_by_that_name_where_nobody_was_at_it)
+Test(recover, what_is_written_by_the_name_that_is_left_arrives_where_nobody_was_at_it)
 {
 	leave_with_names(link_unlink_and_write);
 	distant_remount(&far, NULL);
@@ -740,7 +740,7 @@ Test(recover, and_arrives_by_that_name_where_nobody_was_at_it)
 	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
-Test(recover, nor_do_they_hide_who_was_at_it)
+Test(recover, attributes_that_are_refused_do_not_hide_who_was_at_it)
 {
 	leave_both();
 	scratch_write_text(&far.scratch, "f", "theirs");
@@ -797,12 +797,12 @@ Test(recover, what_is_written_by_another_name_is_held_against_what_was_there)
 	expect_held_across_move(false, false);
 }
 
-Test(recover, also_where_something_was_answered_before_it_was_moved)
+Test(recover, what_is_written_after_an_answer_and_a_rename_is_held_against_what_was_there)
 {
 	expect_held_across_move(false, true);
 }
 
-Test(recover, and_where_the_file_has_both_names)
+Test(recover, what_is_written_to_one_of_two_names_is_held_against_what_was_there)
 {
 	expect_held_across_move(true, false);
 }
@@ -812,12 +812,12 @@ Test(recover, where_nobody_was_at_it_it_is_moved_and_written)
 	expect_done_across_move(false, false);
 }
 
-Test(recover, also_where_that_was_answered)
+Test(recover, a_file_is_moved_and_written_where_the_rename_was_answered)
 {
 	expect_done_across_move(false, true);
 }
 
-Test(recover, and_linked_and_written)
+Test(recover, a_file_is_linked_and_written_where_nobody_was_at_it)
 {
 	expect_done_across_move(true, false);
 }
@@ -835,7 +835,7 @@ static void queue_barrier(struct inode *i)
 }
 
 /* Attributes, a barrier, contents. */
-Test(recover, nor_does_a_barrier)
+Test(recover, a_barrier_hides_no_others_at_a_file)
 {
 	struct inode *i = open_known();
 
@@ -946,7 +946,7 @@ Test(recover, a_name_that_somebody_took_meanwhile_stays_his_with_what_is_in_it)
 }
 
 /* What was written after the file was whole had not left yet. */
-Test(recover, nor_is_anything_added_to_his)
+Test(recover, nothing_is_added_to_a_name_that_somebody_took)
 {
 	struct cache_entry made = make_held("new", true);
 	struct inode *i = made.inode;
@@ -1073,7 +1073,7 @@ static void make_renamed_files(unsigned count)
 	rename_many(dir, "after", count / 4);
 }
 
-Test(recover, nor_where_files_get_other_names_and_their_directory_moves)
+Test(recover, each_change_is_found_without_a_look_at_others_where_names_and_their_directory_move)
 {
 	expect_found_at_once(make_renamed_files);
 }

@@ -242,7 +242,7 @@ static void await_heard(void)
 	}
 }
 
-Test(staged, nor_is_one_in_a_directory_that_nobody_has_listed)
+Test(staged, a_new_file_in_an_unlisted_directory_is_not_seen_before_it_is_closed)
 {
 	cr_assert(eq(int, mkdirat(far.scratch.fd, "d", 0755), 0));
 	await_heard();
@@ -256,7 +256,7 @@ Test(staged, nor_is_one_in_a_directory_that_nobody_has_listed)
 	cache_forget(far.cache, dir, 1);
 }
 
-Test(staged, one_that_is_there_already_in_such_a_directory_is_no_new_one)
+Test(staged, a_file_that_is_there_already_in_an_unlisted_directory_is_no_new_one)
 {
 	const struct create_args m = { .op = CHANGE_CREATE, .mode = 0644, .exclusive = true };
 	struct cache_entry entry;
@@ -868,7 +868,7 @@ static void note_parked(uint64_t number)
 	journal_close(journal);
 }
 
-Test(staged_left, one_that_was_refused_and_half_noted_so_is_not_put_there_in_part)
+Test(staged_left, a_file_that_was_refused_is_not_put_there_in_part)
 {
 	struct inode *i = make("f", O_EXCL);
 	unsigned before = distant_applies(&far);
@@ -1041,7 +1041,7 @@ Test(staged, what_others_wrote_between_two_versions_of_ours_stays)
 	expect_both_versions();
 }
 
-Test(staged, and_where_the_second_one_was_not_whole_when_the_first_arrived)
+Test(staged, what_others_wrote_stays_where_our_second_version_was_not_whole)
 {
 	save_twice_and_lose_the_second(false);
 	expect_both_versions();
@@ -1104,12 +1104,12 @@ Test(staged_asked, a_name_that_must_be_free_is_taken_at_once_and_seen_whole)
 	expect_seen_whole(O_EXCL);
 }
 
-Test(staged_asked, so_is_one_that_would_be_emptied)
+Test(staged_asked, a_name_that_would_be_emptied_is_taken_at_once_and_seen_whole)
 {
 	expect_seen_whole(O_TRUNC);
 }
 
-Test(staged_asked, and_one_that_would_be_added_to)
+Test(staged_asked, a_name_that_would_be_appended_to_is_taken_at_once_and_seen_whole)
 {
 	expect_seen_whole(0);
 }
@@ -1127,7 +1127,7 @@ Test(staged_asked, a_file_of_others_that_is_there_keeps_its_inode)
 	cr_expect(eq(u64, ino_of("f"), theirs));
 }
 
-Test(staged_asked, one_to_which_nothing_is_written_stays_as_it_was_made)
+Test(staged_asked, a_file_to_which_nothing_is_written_stays_as_it_was_made)
 {
 	struct inode *i = make("f", O_EXCL), *other = make("g", O_EXCL);
 	struct stat before, after;
@@ -1148,7 +1148,7 @@ Test(staged_asked, one_to_which_nothing_is_written_stays_as_it_was_made)
 }
 
 /* What the sandbox told when it was made is believed no more, and it could only tell that it is empty. */
-Test(staged_asked, one_that_is_looked_at_before_it_is_whole_is_not_seen_sooner)
+Test(staged_asked, a_file_that_is_looked_up_before_it_is_whole_is_not_seen_sooner)
 {
 	struct attr attr;
 	int64_t valid_ms;
@@ -1208,7 +1208,7 @@ Test(staged_asked, what_is_done_to_it_behind_its_close_is_done_to_what_took_its_
 	cache_forget(far.cache, entry.inode, 1);
 }
 
-Test(staged_asked, one_whose_answer_was_lost_is_whole)
+Test(staged_asked, a_file_whose_answer_was_lost_is_whole)
 {
 	struct inode *i = make("f", O_EXCL);
 
@@ -1224,7 +1224,7 @@ Test(staged_asked, one_whose_answer_was_lost_is_whole)
 	cr_expect(eq(uint, count_staged(), 0));
 }
 
-Test(staged_asked, one_that_is_looked_at_all_the_time_stays_the_same)
+Test(staged_asked, a_file_that_is_looked_up_all_the_time_stays_the_same)
 {
 	struct inode *root = cache_root(far.cache);
 
@@ -1263,7 +1263,7 @@ Test(staged_asked, what_others_wrote_to_one_that_is_added_to_stays)
 	expect_text("log.sandboxfs-conflict", "ours");
 }
 
-Test(staged, one_in_a_directory_that_gives_its_group_is_seen_whole)
+Test(staged, a_file_in_a_directory_that_gives_its_group_is_seen_whole)
 {
 	/* It has the bit when it comes. */
 	cr_assert(eq(int, mkdirat(far.scratch.fd, ".staging/d", 0755), 0));
@@ -1309,7 +1309,7 @@ Test(staged_asked_left, what_is_behind_it_is_done_to_what_took_its_place)
 	cr_expect(eq(uint, count_staged(), 0));
 }
 
-Test(staged_asked_left, one_that_was_placed_and_not_answered_goes_on)
+Test(staged_asked_left, a_file_that_was_placed_without_an_answer_goes_on)
 {
 	struct inode *i = make("f", O_EXCL);
 

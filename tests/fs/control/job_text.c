@@ -41,7 +41,7 @@ Test(job_text, all_of_one_that_has_ended_is_told)
 		"\"error\": null}\n");
 }
 
-Test(job_text, one_that_did_not_start_says_why)
+Test(job_text, a_job_that_did_not_start_says_why)
 {
 	expect_text(
 		&(struct job_facts){
