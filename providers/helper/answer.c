@@ -231,7 +231,8 @@ enum err answer_end(struct outlet *out, uint32_t id, enum err kind, const char *
 	return outlet_send(out, FRAME_END, id, &end, NULL);
 }
 
-enum err answer_request(const struct answer *a, const struct stream_request *request, struct error *e)
+enum err answer_request(
+	const struct answer *a, const struct stream_request *request, struct error *e)
 {
 	struct speaker s = { .answer = a, .id = request->id, .items = BUF_INIT(FRAME_PAYLOAD_MAX) };
 	AUTO_ROOT struct root now = { .dir_fd = -1 };

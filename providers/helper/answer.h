@@ -17,7 +17,8 @@ struct answer {
 };
 
 /* Decodes, works, sends the records and the end. What goes wrong is said in the end; ERR_UNREACHABLE: nobody reads. */
-enum err answer_request(const struct answer *a, const struct stream_request *request, struct error *e);
+enum err answer_request(
+	const struct answer *a, const struct stream_request *request, struct error *e);
 
 /* Sends only the end. Id 0 speaks of the stream itself. */
 enum err answer_end(struct outlet *out, uint32_t id, enum err kind, const char *text);

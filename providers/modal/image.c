@@ -33,7 +33,8 @@ static enum err find_builder(struct sandbox_create *m, struct error *e)
 	enum err kind;
 
 	if (*m->settings->builder_version)
-		return sandbox_create_keep(&m->builder_version, m->settings->builder_version, "version", e);
+		return sandbox_create_keep(
+			&m->builder_version, m->settings->builder_version, "version", e);
 	request.deployment_name = m->settings->environment;
 	kind = sandbox_create_ask(m, "EnvironmentGetOrCreate", &request.base,
 		&modal__environment_get_or_create_response__descriptor, &answer, e);

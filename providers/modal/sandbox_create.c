@@ -40,8 +40,9 @@ enum err sandbox_create_keep(char **out, const char *text, const char *what, str
 	return *out ? ERR_OK : error_set(e, ERR_NO_MEMORY, "modal");
 }
 
-enum err sandbox_create_ask(struct sandbox_create *m, const char *method, const ProtobufCMessage *message,
-	const ProtobufCMessageDescriptor *type, ProtobufCMessage **answer, struct error *e)
+enum err sandbox_create_ask(struct sandbox_create *m, const char *method,
+	const ProtobufCMessage *message, const ProtobufCMessageDescriptor *type,
+	ProtobufCMessage **answer, struct error *e)
 {
 	const struct control_ask wanted = {
 		.method = method, .message = message, .type = type, .what = "making a sandbox"
@@ -72,8 +73,8 @@ static enum err find_app(struct sandbox_create *m, struct error *e)
 	kind = sandbox_create_ask(m, "AppGetOrCreate", &request.base,
 		&modal__app_get_or_create_response__descriptor, &answer, e);
 	return kind ? kind
-		    : sandbox_create_keep(&m->app_id, ((Modal__AppGetOrCreateResponse *)answer)->app_id,
-			      "app", e);
+		    : sandbox_create_keep(&m->app_id,
+			      ((Modal__AppGetOrCreateResponse *)answer)->app_id, "app", e);
 }
 
 /* ---- The sandbox ---- */

@@ -16,8 +16,9 @@ struct sandbox_create {
 
 /* What an answer must say: copied. */
 enum err sandbox_create_keep(char **out, const char *text, const char *what, struct error *e);
-enum err sandbox_create_ask(struct sandbox_create *m, const char *method, const ProtobufCMessage *message,
-	const ProtobufCMessageDescriptor *type, ProtobufCMessage **answer, struct error *e);
+enum err sandbox_create_ask(struct sandbox_create *m, const char *method,
+	const ProtobufCMessage *message, const ProtobufCMessageDescriptor *type,
+	ProtobufCMessage **answer, struct error *e);
 
 /* Fills image_id in: by cfg->template, an image of a registry or the id of one that is built. */
 enum err sandbox_create_image(struct sandbox_create *m, struct error *e);

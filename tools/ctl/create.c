@@ -46,7 +46,8 @@ static enum err tell(const struct target *t, bool is_json, struct error *e)
 	return ERR_OK;
 }
 
-static enum err create(const struct create_options *r, const struct ctl_common *common, struct error *e)
+static enum err create(
+	const struct create_options *r, const struct ctl_common *common, struct error *e)
 {
 	AUTO_TARGET struct target t = { 0 };
 	struct guard guard = GUARD_NONE;
@@ -131,8 +132,8 @@ const struct ctl_command ctl_create = {
 		&(const struct argp){
 			.options = options,
 			.parser = take_word,
-			.children =
-				(const struct argp_child[]){ { &new_sandbox_argp, 0, NULL, 0 }, { 0 } },
+			.children = (const struct argp_child[]){ { &new_sandbox_argp, 0, NULL, 0 },
+				{ 0 } },
 		},
 	.run = run,
 };

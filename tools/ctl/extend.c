@@ -36,7 +36,8 @@ static enum err extend_it(struct target *t, void *context, struct error *e)
 static error_t take_word(int key, char *value, struct argp_state *state)
 {
 	static const struct ctl_value values[] = {
-		{ 't', "--timeout=", "SECONDS", option_set_seconds, offsetof(struct extend_options, ms) },
+		{ 't', "--timeout=", "SECONDS", option_set_seconds,
+			offsetof(struct extend_options, ms) },
 		{ 0 },
 	};
 	struct extend_options *r = state->input;

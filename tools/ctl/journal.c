@@ -93,7 +93,8 @@ static enum err discard_one(
 
 /* ---- The command ---- */
 
-static enum err do_named(const struct journal_action *r, const struct journals *journals, struct error *e)
+static enum err do_named(
+	const struct journal_action *r, const struct journals *journals, struct error *e)
 {
 	bool exports = !strcmp(r->verb, "export");
 	enum err kind = ERR_OK;
@@ -144,8 +145,10 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 {
 	static const struct ctl_value values[] = {
 		{ KEY_DIR, "--dir=", "DIR", option_set_text, offsetof(struct journal_action, dir) },
-		{ 'o', "--output=", "FILE", option_set_text, offsetof(struct journal_action, output) },
-		{ KEY_YES, "--yes", NULL, option_set_flag, offsetof(struct journal_action, is_sure) },
+		{ 'o', "--output=", "FILE", option_set_text,
+			offsetof(struct journal_action, output) },
+		{ KEY_YES, "--yes", NULL, option_set_flag,
+			offsetof(struct journal_action, is_sure) },
 		{ 0 },
 	};
 	struct journal_action *r = state->input;

@@ -92,7 +92,8 @@ static enum err list(const struct list_options *r, const struct ctl_common *comm
 static error_t take_word(int key, char *value, struct argp_state *state)
 {
 	static const struct ctl_value values[] = {
-		{ 'l', "--label=", "KEY=VALUE", option_set_word, offsetof(struct list_options, labels) },
+		{ 'l', "--label=", "KEY=VALUE", option_set_word,
+			offsetof(struct list_options, labels) },
 		{ 0 },
 	};
 	struct list_options *r = state->input;
@@ -107,8 +108,8 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 	}
 }
 
-static enum err check(const struct list_options *r, const struct ctl_common *common, struct ctl_run *run,
-	struct error *e)
+static enum err check(const struct list_options *r, const struct ctl_common *common,
+	struct ctl_run *run, struct error *e)
 {
 	if ((!common->key_file && !common->url) || r->provider)
 		return ERR_OK;

@@ -261,7 +261,8 @@ static enum err make(const struct new_sandbox *m, const struct setup *s, struct 
 }
 
 /* One that was found: nobody's to delete. */
-static enum err adopt(const struct new_sandbox *m, const char *id, struct target *t, struct error *e)
+static enum err adopt(
+	const struct new_sandbox *m, const char *id, struct target *t, struct error *e)
 {
 	t->source.id = strdup(id);
 	t->config.id = t->source.id;
@@ -270,8 +271,8 @@ static enum err adopt(const struct new_sandbox *m, const char *id, struct target
 	return m->workdir ? make_workdir(m, t, e) : ERR_OK;
 }
 
-enum err new_sandbox_do(const struct new_sandbox *m, const char *provider, const struct ctl_common *common,
-	struct target *t, struct guard *guard, struct error *e)
+enum err new_sandbox_do(const struct new_sandbox *m, const char *provider,
+	const struct ctl_common *common, struct target *t, struct guard *guard, struct error *e)
 {
 	AUTO_SETUP struct setup setup = { 0 };
 	AUTO_CLOSE int lock = -1;

@@ -20,7 +20,7 @@ struct new_sandbox {
 	char *workdir; /* made in it, and shown; NULL: its own */
 };
 
-#define NEW_SANDBOX_INIT                                                                                \
+#define NEW_SANDBOX_INIT                                                                           \
 	{                                                                                          \
 		.setup = SETUP_REQUEST_INIT                                                        \
 	}
@@ -36,8 +36,8 @@ void new_sandbox_release(struct new_sandbox *m);
  * for a sandbox that is to stay when its script failed: the sentence names it.
  * Until `guard` is ended, as the caller does in the end, the sandbox goes when this process is killed.
  */
-enum err new_sandbox_do(const struct new_sandbox *m, const char *provider, const struct ctl_common *common,
-	struct target *t, struct guard *guard, struct error *e);
+enum err new_sandbox_do(const struct new_sandbox *m, const char *provider,
+	const struct ctl_common *common, struct target *t, struct guard *guard, struct error *e);
 
 /*
  * Deletes what was made, also when the call was cancelled, and says so when it cannot. One that was only found

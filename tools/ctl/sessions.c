@@ -58,7 +58,8 @@ static enum err tell(const struct buf *names, bool is_json, struct error *e)
 	return is_json ? print_json(&json, stdout, e) : ERR_OK;
 }
 
-static enum err act(const struct sessions_options *r, const struct ctl_common *common, struct error *e)
+static enum err act(
+	const struct sessions_options *r, const struct ctl_common *common, struct error *e)
 {
 	AUTO_BUF struct buf command = BUF_INIT(TEXT_MAX), said = BUF_INIT(TEXT_MAX);
 	AUTO_TARGET struct target t = { 0 };

@@ -52,8 +52,8 @@ static enum err sync_all(struct mounts *mounts, int64_t end_ms, struct error *la
 	return ERR_OK;
 }
 
-static void sync_named(
-	const struct mounts *mounts, const struct sync_options *r, int64_t end_ms, struct error *last)
+static void sync_named(const struct mounts *mounts, const struct sync_options *r, int64_t end_ms,
+	struct error *last)
 {
 	for (size_t i = 0; i < r->dirs_count; i++) {
 		const struct mounted *m;

@@ -97,8 +97,8 @@ static enum err run_command(
 	return ERR_OK;
 }
 
-static enum err work(const struct with_options *r, const struct target *t, const struct guard *guard,
-	struct ctl_run *run, struct error *e)
+static enum err work(const struct with_options *r, const struct target *t,
+	const struct guard *guard, struct ctl_run *run, struct error *e)
 {
 	struct mount_here mounted;
 	struct error why = { 0 };
@@ -112,8 +112,8 @@ static enum err work(const struct with_options *r, const struct target *t, const
 	return kind;
 }
 
-static enum err with(const struct with_options *r, const struct ctl_common *common, struct ctl_run *run,
-	struct error *e)
+static enum err with(const struct with_options *r, const struct ctl_common *common,
+	struct ctl_run *run, struct error *e)
 {
 	AUTO_TARGET struct target t = { 0 };
 	struct guard guard = GUARD_NONE;
@@ -172,8 +172,8 @@ const struct ctl_command ctl_with = {
 		&(const struct argp){
 			.options = options,
 			.parser = take_word,
-			.children =
-				(const struct argp_child[]){ { &new_sandbox_argp, 0, NULL, 0 }, { 0 } },
+			.children = (const struct argp_child[]){ { &new_sandbox_argp, 0, NULL, 0 },
+				{ 0 } },
 		},
 	.run = run,
 };
