@@ -285,7 +285,7 @@ DOCKER_SUITE   = $(patsubst %,docker:%,$(filter-out $(NOT_OF_DOCKER:%=tests/moun
 #	                      (oracle: a call takes some 10 ms there, so the long trace is E2B's; others have a tenth of it)
 #	process               nothing about a vendor, whose helper runs in the sandbox whatever HELPER is
 #	clang, sanitizers, jitter    neither fuzzers nor budgets; clang's code is the same in every vendor's sandbox
-RELEASE_STEPS := lint check conformance long fuzz oracle process mixing $(VENDORS) layers $(BARE_KINDS:%=bare-%) budgets fault-rounds sanitizers clang jitter answers hostile hostile-sanitizers \
+RELEASE_STEPS := lint check conformance long fuzz oracle three-steps process mixing $(VENDORS) layers $(BARE_KINDS:%=bare-%) budgets fault-rounds sanitizers clang jitter answers hostile hostile-sanitizers \
 	distros containers faults threads threads-e2b stress soak mutants live
 STEPS         ?= $(RELEASE_STEPS)
 
@@ -295,6 +295,7 @@ release_conformance  = conformance
 release_long         = test T="$(LONG_TESTS) $(PROCESSORS:%=contract:%)"
 release_fuzz         = fuzz FUZZ_SECONDS=60
 release_oracle       = oracle ORACLE_OPS=50000 ORACLE_SEEDS=2
+release_three-steps  = test T=unit:cache:three_steps/* SANDBOXFS_CASES_STRIDE=10
 release_process      = test HELPER=process ORACLE_OPS=20000 T="$(ALL_VENDOR_TESTS)"
 release_mixing       = test MIXING_ROUNDS=10000 T="tests/mount/mixing.t e2b:tests/mount/mixing.t"
 $(foreach v,$(VENDORS),$(eval release_$v = test PROVIDER=$v STRESS_SECONDS=60 STATUSES="400 401 403 404 500 502" \
