@@ -177,7 +177,7 @@ static enum err ask_for_more(struct bash_run *run, struct error *e)
 	enum err kind = put_output(run, &body, e);
 	struct rest_ask ask = ask_with(run, "/v1/bash/output", &body);
 
-	ask.flags = HTTP_REPEATABLE;
+	ask.flags = HTTP_REPEATABLE | HTTP_MAY_RACE | HTTP_IS_HELD;
 	if (!kind)
 		kind = perform(run, &ask, &answer, e);
 	if (!kind)

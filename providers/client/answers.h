@@ -19,7 +19,7 @@ struct listener {
 	bool packs_well; /* the answer, and what asks for it, are worth compressing on the way */
 	bool answer_packs_well; /* the answer is */
 	bool answer_is_bulk;    /* the answer may be large */
-	bool is_numbered; /* two at the same time are as good as one: a number or a marker sees to it */
+	bool is_numbered;       /* what is asked has a number, by which it is done once */
 };
 
 /* The payload of a FRAME_ITEMS. */

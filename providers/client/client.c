@@ -183,12 +183,9 @@ enum err helper_client_command(struct helper_client *h, const struct call *call,
 {
 	struct command_state state = { .sink = sink, .context = context, .next = request->from };
 	AUTO_BUF struct buf out = BUF_INIT(WIRE_REQUEST_MAX);
-	struct listener listener = command_listener(&state);
 
-	/* What follows it waits for something that may not come for long. */
-	listener.is_numbered = request->text != NULL;
 	wire_put_command(&out, request);
-	return ask(h, call, FRAME_COMMAND, &out, listener, e);
+	return ask(h, call, FRAME_COMMAND, &out, command_listener(&state), e);
 }
 
 enum err helper_client_stop(struct helper_client *h, const struct call *call, const char *marker,

@@ -25,7 +25,7 @@ static unsigned flags_for(enum frame_type type)
 	switch (type) {
 	case FRAME_FETCH: return RUN_REPEATABLE | RUN_MAY_RACE | RUN_PLAIN;
 	/* Its marker sees to it. */
-	case FRAME_COMMAND: return RUN_REPEATABLE | RUN_IS_HELD;
+	case FRAME_COMMAND: return RUN_REPEATABLE | RUN_MAY_RACE | RUN_IS_HELD;
 	case FRAME_LIST:
 	case FRAME_STOP:
 	case FRAME_HELLO: return RUN_REPEATABLE | RUN_MAY_RACE;

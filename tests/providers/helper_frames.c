@@ -346,18 +346,9 @@ static enum err no_event(void *context, const struct watch_event *event, struct 
 	return ERR_OK;
 }
 
-static enum err no_output(void *context, const struct command_piece *piece, struct error *e)
-{
-	(void)context, (void)piece, (void)e;
-	return ERR_OK;
-}
-
 Test(helper_frames, changes_are_not_repeatable_and_nothing_is_watched)
 {
 	struct player p = player_of(say_refusal);
-	struct command_request command = {
-		.marker = "0123456789abcdef", .text = "true", .cwd = ""
-	};
 	struct helper_client *client = client_of(&p, false);
 	const struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = 1000 };
 	const struct fetch_item small[] = { item, item },
@@ -375,28 +366,16 @@ Test(helper_frames, changes_are_not_repeatable_and_nothing_is_watched)
 	for (size_t n = 0; n < MANY; n++)
 		many[n] = change;
 	list(&p, false, count_item, &items, &e);
-	cr_expect(eq(uint, p.flags, RUN_REPEATABLE | RUN_MAY_RACE | RUN_COMPRESSES));
+	cr_expect(eq(uint, p.flags, RUN_REPEATABLE | RUN_COMPRESSES));
 	helper_client_fetch(client, NULL, &item, 1, no_piece, NULL, NULL);
-	cr_expect(eq(uint, p.flags, RUN_REPEATABLE | RUN_MAY_RACE | RUN_PLAIN));
+	cr_expect(eq(uint, p.flags, RUN_REPEATABLE | RUN_PLAIN));
 	helper_client_fetch(client, NULL, small, 2, no_piece, NULL, NULL);
-	cr_expect(eq(uint, p.flags, RUN_REPEATABLE | RUN_MAY_RACE | RUN_COMPRESSES));
+	cr_expect(eq(uint, p.flags, RUN_REPEATABLE | RUN_COMPRESSES));
 	helper_client_fetch(client, NULL, large, 2, no_piece, NULL, NULL);
-	cr_expect(eq(uint, p.flags, RUN_REPEATABLE | RUN_MAY_RACE | RUN_PLAIN | RUN_BULK));
+	cr_expect(eq(uint, p.flags, RUN_REPEATABLE | RUN_PLAIN | RUN_BULK));
 	helper_client_apply(client, NULL,
 		&(struct apply_request){ .changes = &change, .changes_count = 1 }, &result, NULL);
 	cr_expect(eq(uint, p.flags, 0));
-	helper_client_apply(client, NULL,
-		&(struct apply_request){ .journal = { 1 },
-			.first_sequence = 1,
-			.changes = &change,
-			.changes_count = 1 },
-		&result, NULL);
-	cr_expect(eq(uint, p.flags, RUN_MAY_RACE));
-	helper_client_command(client, NULL, &command, no_output, NULL, NULL);
-	cr_expect(eq(uint, p.flags, RUN_REPEATABLE | RUN_MAY_RACE | RUN_IS_HELD));
-	command.text = NULL;
-	helper_client_command(client, NULL, &command, no_output, NULL, NULL);
-	cr_expect(eq(uint, p.flags, RUN_REPEATABLE | RUN_IS_HELD));
 	helper_client_apply(client, NULL,
 		&(struct apply_request){ .changes = many, .changes_count = MANY }, results, NULL);
 	cr_expect(eq(uint, p.flags, RUN_PACKED_ANSWER));
@@ -404,7 +383,7 @@ Test(helper_frames, changes_are_not_repeatable_and_nothing_is_watched)
 		helper_client_watch(
 			client, NULL, &(struct watch_request){ 0 }, no_event, NULL, NULL),
 		ERR_UNSUPPORTED));
-	cr_expect(eq(sz, p.runs, 9));
+	cr_expect(eq(sz, p.runs, 6));
 	helper_client_free(client);
 	buf_release(&p.output);
 }
