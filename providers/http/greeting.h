@@ -1,11 +1,11 @@
 /*
- * greeting.h - the first words of an HTTP/2 server: how many streams a connection may have.
+ * greeting.h - the first words of an HTTP/2 server, which say how many streams a connection may have.
  * For http's own files; all of it is the I/O thread's.
  *
  * A stream too many is refused, and some who refuse one have done what it asked for: it must not be
  * sent again. So what would be the second stream of a new connection waits for these words, which
- * come within a round trip; for the answer to the first; or for GREETING_MAX_MS, since libcurl does
- * not tell of a server that says 100.
+ * come within a round trip; for the answer to the first; or for GREETING_MAX_MS, since libcurl does not
+ * tell of a server that says 100.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * race.h - a second sending of a request beside the first, on a new connection: whichever is
- * answered first counts, and the other one ends. For http's own files; the I/O thread's.
+ * race.h - a second sending of a request beside the first, on a new connection: whichever is answered
+ * first counts, and the other one ends. For http's own files; all of it is the I/O thread's.
  */
 #pragma once
 

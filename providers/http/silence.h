@@ -16,8 +16,8 @@
  *   for. One that is slow at one request is asked twice at most, since a new connection is not doubted
  *   for silence, and each such mistake doubles the time until the next doubt.
  *   What answers late but may be done twice (HTTP_MAY_RACE) is not given up then: after as
- *   long again it is sent on a new connection as well (race.h). Where the last answers were slow
- *   it is doubted later, too.
+ *   long again it is sent on a new connection as well (race.h). Where the last answers were slow it is
+ *   doubted later, too.
  *
  * All that runs on a dead connection is given up: what may be sent twice is sent on a new one, the rest
  * fails with ERR_UNREACHABLE. No later request uses a connection that exists by then, and others to the

@@ -112,7 +112,7 @@ void transfer_reset(struct transfer *t);
 
 struct http;
 
-/* transfer_callbacks.c: libcurl fills `window` and drains `upload` while `s` is the current one. */
+/* transfer_callbacks.c: has libcurl fill `window` and drain `upload`, while `s` is the current sending. */
 void transfer_set_callbacks(CURL *easy, struct sending *s);
 void transfer_start(struct transfer *t, CURLM *multi, struct http *h, CURLSH *connections);
 void transfer_resume(struct transfer *t);

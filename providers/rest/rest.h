@@ -106,8 +106,8 @@ enum err rest_perform_large(const struct rest *r, const struct call *call,
 	const struct rest_ask *ask, struct json_object **json, struct error *e);
 
 /*
- * enum http_flags of a request that runs a program as `flags`, enum run_flags, say. What waits for
- * an upload does not race: one of two would take it.
+ * enum http_flags of a request that runs a program as `flags`, enum run_flags, say. What waits for an
+ * upload does not race: one of two would take it.
  */
 unsigned rest_run_flags(unsigned flags, bool has_upload);
 

@@ -208,7 +208,7 @@ Test(http_silence, an_answer_that_may_take_long_is_not_doubted)
 
 /* ---- Two sendings at the same time ---- */
 
-/* What comes on the first connection from the second request on waits for another one. */
+/* Answers late: what comes on the first connection from the second request on waits for a second one. */
 static void answer_once_there_are_two(struct peer *p)
 {
 	struct asked *a = p->server->context;

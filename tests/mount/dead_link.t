@@ -1,7 +1,7 @@
 #!/bin/sh
 # Every connection to the sandbox dies without a word, and new ones work: the network changed, a NAT
-# forgot them, the machine slept, or somebody in between acknowledges what is sent, and no more.
-# Nothing waits for the time limit, and no command runs twice. With PROVIDER=VENDOR.
+# forgot them, the machine slept, or somebody in between acknowledges what is sent and passes nothing
+# on. Nothing waits for the time limit, and no command runs twice. With PROVIDER=VENDOR.
 # shellcheck disable=SC2016
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
