@@ -388,12 +388,6 @@ static bool are_helpers(const char *want)
 	return !strcmp(said, want);
 }
 
-/* The first is taken for one on a dead connection, and the second is on a new one. */
-static void stall_writes(void)
-{
-	modal_server_fault(&server, "TaskExecStdinWrite", "{\"type\":\"stall\"}", 2);
-}
-
 Test(modal_calls, input_that_stalls_is_given_up_when_its_sender_would_be)
 {
 	const int64_t end_ms = monotonic_ms() + 200000;
@@ -401,7 +395,7 @@ Test(modal_calls, input_that_stalls_is_given_up_when_its_sender_would_be)
 	enum err kind;
 
 	cr_expect(eq(int, list_patiently(&e), ERR_OK), "%s", e.text);
-	stall_writes();
+	modal_server_fault(&server, "TaskExecStdinWrite", "{\"type\":\"stall\"}", 1);
 	do
 		kind = list_impatiently(&e);
 	while (kind && monotonic_ms() < end_ms);
@@ -416,7 +410,7 @@ Test(modal_calls, a_helper_that_is_lost_ends)
 
 	cr_expect(eq(int, list_within(NULL, &e), ERR_OK), "%s", e.text);
 	modal_server_reset(&server);
-	stall_writes();
+	modal_server_fault(&server, "TaskExecStdinWrite", "{\"type\":\"stall\"}", 1);
 	while (list_impatiently(&e) && monotonic_ms() < end_ms)
 		continue;
 	cr_expect(ge(long, modal_server_count(&server, "TaskExecStart"), 1), "none was lost");
