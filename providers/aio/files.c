@@ -31,7 +31,7 @@ enum err aio_download(void *context, const struct call *call, const char *path, 
 	const struct aio *a = context;
 	struct remote_bytes to = { sink, sink_context };
 	const struct rest_ask ask = { .method = HTTP_GET,
-		.flags = HTTP_REPEATABLE | HTTP_MAY_RACE | HTTP_BULK,
+		.flags = HTTP_REPEATABLE | HTTP_BULK,
 		.path = "/v1/file/download?path=",
 		.file = path,
 		.what = "downloading",

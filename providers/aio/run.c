@@ -177,7 +177,7 @@ static enum err ask_for_more(struct bash_run *run, struct error *e)
 	enum err kind = put_output(run, &body, e);
 	struct rest_ask ask = ask_with(run, "/v1/bash/output", &body);
 
-	ask.flags = HTTP_REPEATABLE | HTTP_MAY_RACE | HTTP_IS_HELD;
+	ask.flags = HTTP_REPEATABLE;
 	if (!kind)
 		kind = perform(run, &ask, &answer, e);
 	if (!kind)
@@ -228,7 +228,7 @@ static enum err exec(struct bash_run *run, struct error *e)
 
 	if (kind)
 		return kind;
-	ask.flags = rest_run_flags(run->flags, run->asked.upload);
+	ask.flags = run->flags & RUN_REPEATABLE ? HTTP_REPEATABLE : 0;
 	kind = run->asked.upload ? send_both(run, &ask, &answer, e)
 				 : perform(run, &ask, &answer, e);
 	if (!kind)

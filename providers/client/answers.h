@@ -19,7 +19,6 @@ struct listener {
 	bool packs_well; /* the answer, and what asks for it, are worth compressing on the way */
 	bool answer_packs_well; /* the answer is */
 	bool answer_is_bulk;    /* the answer may be large */
-	bool is_numbered;       /* what is asked has a number, by which it is done once */
 };
 
 /* The payload of a FRAME_ITEMS. */

@@ -3,8 +3,6 @@
 #include "providers/base/cleanup.h"
 #include "providers/client/transport.h"
 
-#include <string.h>
-
 struct helper_client {
 	struct helper_transport *transport;
 	struct hello hello;
@@ -143,14 +141,6 @@ enum err helper_client_fetch(struct helper_client *h, const struct call *call,
 	return ask(h, call, FRAME_FETCH, &out, fetch_listener(&state), e);
 }
 
-/* Copies of others may meet. */
-static bool is_numbered(const struct apply_request *request)
-{
-	static const unsigned char none[JOURNAL_ID_SIZE];
-
-	return request->first_sequence && memcmp(request->journal, none, sizeof none) != 0;
-}
-
 enum err helper_client_apply(struct helper_client *h, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e)
 {
@@ -158,11 +148,9 @@ enum err helper_client_apply(struct helper_client *h, const struct call *call,
 		.changes = request->changes, .results = results, .count = request->changes_count
 	};
 	AUTO_BUF struct buf out = BUF_INIT(WIRE_REQUEST_MAX);
-	struct listener listener = apply_listener(&state);
 
-	listener.is_numbered = is_numbered(request);
 	wire_put_apply(&out, request);
-	return ask(h, call, FRAME_APPLY, &out, listener, e);
+	return ask(h, call, FRAME_APPLY, &out, apply_listener(&state), e);
 }
 
 enum err helper_client_watch(struct helper_client *h, const struct call *call,

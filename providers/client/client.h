@@ -28,9 +28,6 @@ enum run_flags {
 	RUN_PLAIN = 4,         /* its answer is large and not: nothing is compressed */
 	RUN_PACKED_ANSWER = 8, /* its answer is, whatever it is itself */
 	RUN_BULK = 16,         /* its answer is large: nothing else should stand behind it */
-	/* Two runs at the same time are as good as one, and the answer of either is as good. */
-	RUN_MAY_RACE = 32,
-	RUN_IS_HELD = 64, /* its answer may be held back for seconds */
 };
 
 /* Where an answer goes, in order, in pieces of any size: what the helper prints, then what is in a file it left. */

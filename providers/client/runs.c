@@ -23,12 +23,11 @@ static enum err take_file(
 static unsigned flags_for(enum frame_type type)
 {
 	switch (type) {
-	case FRAME_FETCH: return RUN_REPEATABLE | RUN_MAY_RACE | RUN_PLAIN;
-	/* Its marker sees to it. */
-	case FRAME_COMMAND: return RUN_REPEATABLE | RUN_MAY_RACE | RUN_IS_HELD;
+	case FRAME_FETCH: return RUN_REPEATABLE | RUN_PLAIN;
 	case FRAME_LIST:
+	case FRAME_COMMAND: /* its marker sees to it */
 	case FRAME_STOP:
-	case FRAME_HELLO: return RUN_REPEATABLE | RUN_MAY_RACE;
+	case FRAME_HELLO: return RUN_REPEATABLE;
 	default: return 0;
 	}
 }
@@ -55,8 +54,6 @@ static enum err ask(struct helper_transport *t, const struct call *call, enum fr
 		flags |= RUN_PACKED_ANSWER;
 	if (listener->answer_is_bulk)
 		flags |= RUN_BULK;
-	if (listener->is_numbered)
-		flags |= RUN_MAY_RACE;
 	run.kind = runner->run(runner->context, call, payload, flags, &sink, &run);
 	return frames_reader_end(&reader, &run, e);
 }

@@ -45,7 +45,7 @@ enum err toolbox_download(const struct rest *r, const struct call *call, const c
 {
 	struct remote_bytes to = { sink, sink_context };
 	const struct rest_ask ask = { .method = HTTP_GET,
-		.flags = HTTP_REPEATABLE | HTTP_MAY_RACE | HTTP_BULK,
+		.flags = HTTP_REPEATABLE | HTTP_BULK,
 		.path = "/files/download?path=",
 		.file = path,
 		.frame = &toolbox_file_frame,

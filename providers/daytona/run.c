@@ -107,7 +107,7 @@ enum err toolbox_run(
 	AUTO_BUF struct buf body = BUF_INIT(2 * BODY_MAX);
 	AUTO_JSON struct json_object *json = NULL;
 	struct rest_ask ask = { .method = HTTP_POST,
-		.flags = rest_run_flags(run->flags, run->upload),
+		.flags = run->flags & RUN_REPEATABLE ? HTTP_REPEATABLE : 0,
 		.path = "/process/execute",
 		.what = "running a program" };
 	char mark[SHELL_TEXT_MARK_SIZE];

@@ -58,7 +58,7 @@ enum err failure_of(const struct transfer *t, CURLcode code, struct error *e)
 	/* What libcurl 7.88 says of a header line that is too long. */
 	if (kind == ERR_NO_MEMORY && t->is_sent && !t->has_fields)
 		return set(t, ERR_PROTOCOL, "more headers than any answer needs", e);
-	if (t->current->count > 1)
+	if (t->sendings > 1)
 		return set(t, ERR_UNREACHABLE, "the connection broke before an answer came", e);
 	if (kind == ERR_AUTH)
 		return error_set(e, ERR_AUTH,

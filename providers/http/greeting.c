@@ -28,7 +28,7 @@ static int64_t new_until_ms(const struct http *h, const struct transfer *first)
 		return INT64_MAX;
 	if (first->is_kept || first->is_heard || first->is_greeted || !first->stream)
 		return 0;
-	return first->current->since_ms + h->greeting_max_ms;
+	return first->sending_ms + h->greeting_max_ms;
 }
 
 bool greeting_is_awaited(struct http *h, const struct transfer *t)
@@ -43,6 +43,9 @@ bool greeting_is_awaited(struct http *h, const struct transfer *t)
 		if (!may_be_stream(first) || first->is_bulk != t->is_bulk ||
 			!http_same_origin(first->url, t->url))
 			continue;
+		/* The server speaks HTTP/1.1: each connection has one request. */
+		if (first->is_sent && !first->stream)
+			return false;
 		int64_t its_ms = new_until_ms(h, first);
 
 		until_ms = its_ms > until_ms ? its_ms : until_ms;

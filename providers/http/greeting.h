@@ -9,12 +9,18 @@
  */
 #pragma once
 
+#include <curl/curlver.h>
 #include <stdbool.h>
 
 struct http;
 struct transfer;
 
+/* libcurl 8 logs no greeting (lib/http2.c): a round trip is all that is waited for there. */
+#if LIBCURL_VERSION_NUM >= 0x080000
+#define GREETING_MAX_MS 100
+#else
 #define GREETING_MAX_MS 500
+#endif
 
 /* Whether a line of libcurl's log tells of it. */
 bool greeting_is_told(const char *line);

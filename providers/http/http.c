@@ -33,12 +33,17 @@ void client_ask(struct http *h, struct transfer *t, unsigned ask)
 	curl_multi_wakeup(h->multi);
 }
 
+static bool may_wait(unsigned asked)
+{
+	return (asked & TRANSFER_START) && !(asked & TRANSFER_STOP);
+}
+
 /* The first that need not wait for a greeting. */
 static struct transfer *take_asking_locked(struct http *h)
 {
 	struct transfer **at = &h->first, *before = NULL, *t;
 
-	while (*at && (*at)->asked == TRANSFER_START && greeting_is_awaited(h, *at)) {
+	while (*at && may_wait((*at)->asked) && greeting_is_awaited(h, *at)) {
 		before = *at;
 		at = &before->next_asking;
 	}
@@ -105,9 +110,7 @@ static void finish_transfers(struct http *h)
 		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&t);
 		if (message->msg != CURLMSG_DONE)
 			continue;
-		if (t && message->easy_handle == t->rival)
-			race_end(t, h->multi);
-		else if (t)
+		if (t)
 			transfer_finish(t, h->multi, code);
 		else
 			preconnect_finish(h, message->easy_handle, code);

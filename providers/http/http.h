@@ -114,15 +114,6 @@ enum http_flags {
 	 * it is done and may take long.
 	 */
 	HTTP_ANSWERS_AT_ONCE = 512,
-	/*
-	 * The server may do it twice at the same time, and the answer of either is as good: after a
-	 * silence it is sent on a new connection beside the first, and the first answer counts
-	 * (race.h). So a slow answer is waited for, and a dead connection is not. GET / of its
-	 * origin changes nothing there. Not with a source.
-	 */
-	HTTP_MAY_RACE = 4096,
-	/* Its answer may be held back for seconds until something happens: silence says less of it. */
-	HTTP_IS_HELD = 8192,
 };
 
 /* The initial window of HTTP/2 (RFC 9113): so much leaves without an answer in any case. */

@@ -13,13 +13,8 @@
 #define MISTAKES_MAX 4
 /* In halves of the time until a doubt: how long nothing may come once a new one was answered. */
 #define PROVED_AFTER 1
-/* What may be only slow is given longer: a second sending is work for the server. */
-#define PROVED_AFTER_RACE 2
 /* A large body waits in the buffers of the way long after it has left. */
 #define PROVED_AFTER_LARGE 18
-/* What may be only slow is so where the last answers were: on a busy machine, or of large files. */
-#define SLOWEST_TIMES  2
-#define SLOWEST_MAX_MS 4000
 /* A probe that has no answer by then proves nothing; another one is begun. */
 #define PROBE_MAX_MS 10000
 /* How often the kernel is asked for what has no acknowledgement, in ms: where all is well, and not. */
@@ -154,28 +149,9 @@ static int64_t round_trips_ms(const struct silence *s)
 	return least_ms > s->least_ms ? least_ms : s->least_ms;
 }
 
-static int64_t slowest_ms(const struct silence *s)
+static int64_t doubt_after_ms(const struct silence *s)
 {
-	int64_t most_ms = 0;
-
-	for (unsigned n = 0; n < SILENCE_SAMPLES; n++)
-		if (s->first_bytes_ms[n] > most_ms)
-			most_ms = s->first_bytes_ms[n];
-	return most_ms < SLOWEST_MAX_MS ? most_ms : SLOWEST_MAX_MS;
-}
-
-static unsigned *mistakes_of(struct silence *s, const struct transfer *t)
-{
-	return &s->mistakes[t->flags & HTTP_IS_HELD ? 1 : 0];
-}
-
-static int64_t doubt_after_ms(struct silence *s, const struct transfer *t)
-{
-	int64_t after_ms = round_trips_ms(s), slow_ms = SLOWEST_TIMES * slowest_ms(s);
-
-	if (!(t->flags & HTTP_ANSWERS_AT_ONCE) && slow_ms > after_ms)
-		after_ms = slow_ms;
-	return after_ms << *mistakes_of(s, t);
+	return round_trips_ms(s) << s->mistakes;
 }
 
 void silence_sending(struct transfer *t)
@@ -185,55 +161,32 @@ void silence_sending(struct transfer *t)
 	curl_easy_getinfo(t->easy, CURLINFO_NUM_CONNECTS, &made);
 	t->is_kept = made == 0;
 	t->is_heard = false;
-	t->silent_since_ms = t->received_ms = t->current->since_ms;
-}
-
-/* Those that were made since the first of its age was found dead live. */
-static void drop_its_age(struct http *h, const struct transfer *dead)
-{
-	pthread_mutex_lock(&h->lock);
-	bool is_dropped = h->drops != dead->drops;
-
-	pthread_mutex_unlock(&h->lock);
-	if (!is_dropped)
-		http_drop_connections(h);
-}
-
-/* The first sending had at least twice the time. */
-static bool is_race_won(const struct transfer *t, int64_t took_ms)
-{
-	return t->current == &t->sendings[1] &&
-		2 * took_ms <= monotonic_ms() - t->sendings[0].since_ms;
+	t->silent_since_ms = t->received_ms = t->sending_ms;
 }
 
 /* A doubt was right when a new connection answers where the old one did not. */
 static void judge_doubt(struct silence *s, struct transfer *t, int64_t took_ms)
 {
-	unsigned *mistakes = mistakes_of(s, t);
-
 	if (!t->was_doubted)
 		return;
 	t->was_doubted = false;
-	if (t->has_raced ? is_race_won(t, took_ms) : took_ms < s->least_ms) {
-		*mistakes = 0;
-		if (t->has_raced)
-			drop_its_age(t->client, t);
-	} else if (*mistakes < MISTAKES_MAX)
-		++*mistakes;
+	if (took_ms < s->least_ms)
+		s->mistakes = 0;
+	else if (s->mistakes < MISTAKES_MAX)
+		s->mistakes++;
 }
 
 void silence_heard(struct transfer *t)
 {
 	struct silence *s = &t->client->silence;
-	int64_t took_ms = monotonic_ms() - t->current->since_ms;
+	int64_t took_ms = monotonic_ms() - t->sending_ms;
 
 	if (t->is_heard)
 		return;
 	t->is_heard = true;
 	if (t->body_len >= HTTP_BULK_MIN)
 		return;
-	if (!(t->flags & HTTP_IS_HELD))
-		s->first_bytes_ms[s->samples++ % SILENCE_SAMPLES] = took_ms;
+	s->first_bytes_ms[s->samples++ % SILENCE_SAMPLES] = took_ms;
 	judge_doubt(s, t, took_ms);
 }
 
@@ -304,6 +257,17 @@ static void give_up_condemned(struct http *h)
 				t, h->multi, "its connection is dead, and a new one is not");
 		t = next;
 	}
+}
+
+/* Those that were made since the first of its age was found dead live. */
+static void drop_its_age(struct http *h, const struct transfer *dead)
+{
+	pthread_mutex_lock(&h->lock);
+	bool is_dropped = h->drops != dead->drops;
+
+	pthread_mutex_unlock(&h->lock);
+	if (!is_dropped)
+		http_drop_connections(h);
 }
 
 static void give_up(struct http *h, struct transfer *t)
@@ -379,8 +343,7 @@ static bool look_at_connection(struct http *h, struct transfer *t, int64_t now_m
 
 static bool may_be_doubted(const struct transfer *t)
 {
-	return t->flags & (HTTP_ANSWERS_AT_ONCE | HTTP_MAY_RACE) && !t->has_raced && t->is_sent &&
-		t->is_kept && !t->is_heard;
+	return t->flags & HTTP_ANSWERS_AT_ONCE && t->is_sent && t->is_kept && !t->is_heard;
 }
 
 static bool is_large(const struct transfer *t)
@@ -388,35 +351,25 @@ static bool is_large(const struct transfer *t)
 	return t->body_len >= HTTP_BULK_MIN;
 }
 
-/* In halves of the time until a doubt. */
-static int64_t halves_after_proof(const struct transfer *t)
-{
-	if (is_large(t))
-		return PROVED_AFTER_LARGE;
-	return t->flags & HTTP_ANSWERS_AT_ONCE ? PROVED_AFTER : PROVED_AFTER_RACE;
-}
-
 static void look_at_server(struct http *h, struct transfer *t, int64_t now_ms)
 {
 	struct silence *s = &h->silence;
 	const struct proof *proof = &s->proofs[PROOF_ANSWERED];
-	int64_t after_ms = doubt_after_ms(s, t), due_ms = t->silent_since_ms + after_ms;
+	int64_t after_ms = doubt_after_ms(s), due_ms = t->silent_since_ms + after_ms;
 
 	if (now_ms >= due_ms && !is_proved(proof, t, t->silent_since_ms)) {
 		probe_begin(h, t, PROOF_ANSWERED, now_ms);
 		return;
 	}
 	if (now_ms >= due_ms)
-		due_ms = proof->proved_ms + halves_after_proof(t) * after_ms / 2;
+		due_ms = proof->proved_ms +
+			(is_large(t) ? PROVED_AFTER_LARGE : PROVED_AFTER) * after_ms / 2;
 	if (now_ms < due_ms) {
 		look_by(s, due_ms);
 		return;
 	}
 	t->was_doubted = true;
-	if (t->flags & HTTP_ANSWERS_AT_ONCE)
-		give_up(h, t);
-	else
-		race_begin(h, t);
+	give_up(h, t);
 }
 
 void silence_serve(struct http *h)
@@ -427,9 +380,6 @@ void silence_serve(struct http *h)
 
 	s->look_ms = INT64_MAX;
 	probe_serve(h, now_ms);
-	LIST_FOREACH(t, &s->running, running)
-	if (t->is_heard)
-		race_end(t, h->multi);
 	LIST_FOREACH(t, &s->running, running)
 	if (!t->is_condemned && !is_probe(h, t) && !look_at_connection(h, t, now_ms) &&
 		may_be_doubted(t))

@@ -15,9 +15,6 @@
  *   though something on the way acknowledges what is sent. A server that is slow as a whole is waited
  *   for. One that is slow at one request is asked twice at most, since a new connection is not doubted
  *   for silence, and each such mistake doubles the time until the next doubt.
- *   What answers late but may be done twice (HTTP_MAY_RACE) is not given up then: after as
- *   long again it is sent on a new connection as well (race.h). Where the last answers were slow it is
- *   doubted later, too.
  *
  * All that runs on a dead connection is given up: what may be sent twice is sent on a new one, the rest
  * fails with ERR_UNREACHABLE. No later request uses a connection that exists by then, and others to the
@@ -34,7 +31,7 @@ struct probe;
 struct transfer;
 
 #define SILENCE_MIN_MS 1000
-/* The least of so many last first bytes counts as a round trip, the most as a slow answer. */
+/* The least of so many last first bytes counts as a round trip. */
 #define SILENCE_SAMPLES 16
 
 LIST_HEAD(transfers, transfer);
@@ -59,7 +56,7 @@ struct silence {
 	int64_t least_ms; /* of doubting; SILENCE_MIN_MS but in tests */
 	int64_t first_bytes_ms[SILENCE_SAMPLES];
 	unsigned samples;                 /* that were ever taken */
-	unsigned mistakes[2];             /* in a row; the second: of what is HTTP_IS_HELD */
+	unsigned mistakes;                /* in a row */
 	struct probe *probe;              /* NULL: none runs */
 	struct proof proofs[PROOF_KINDS]; /* the last ones */
 	int64_t look_ms; /* when to look again; INT64_MAX: not before something happens */

@@ -91,9 +91,7 @@ void transfer_tell_locked(struct transfer *t)
 void transfer_start(struct transfer *t, CURLM *multi, struct http *h, CURLSH *connections)
 {
 	t->client = h;
-	t->sendings[0] = (struct sending){ .transfer = t };
-	t->current = &t->sendings[0];
-	t->has_raced = false;
+	t->sendings = 0;
 	t->sent = 0;
 	t->refusal = ERR_OK;
 	t->is_sent = t->is_kept = t->is_heard = t->is_greeted = t->is_dead = t->is_condemned =
@@ -106,7 +104,7 @@ void transfer_start(struct transfer *t, CURLM *multi, struct http *h, CURLSH *co
 		transfer_finish(t, multi, CURLE_OUT_OF_MEMORY);
 		return;
 	}
-	transfer_set_callbacks(t->easy, t->current);
+	transfer_set_callbacks(t);
 	goaway_watch(t);
 	preconnect_lend(t->easy, h);
 	/* A connection of its own is not even seen by the others. */
@@ -136,7 +134,6 @@ static void close_handle(struct transfer *t, CURLM *multi)
 		return;
 	LIST_REMOVE(t, running);
 	silence_ended(t);
-	race_end(t, multi);
 	curl_multi_remove_handle(multi, t->easy);
 	curl_easy_cleanup(take(t->easy));
 }
@@ -172,7 +169,7 @@ static void note_outcome(const struct transfer *t, struct outcome *o)
 	curl_easy_getinfo(t->easy, CURLINFO_TOTAL_TIME_T, &took_us);
 	curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &redirect);
 	o->was_sent = t->is_sent && request_bytes > 0 && !t->is_unprocessed;
-	o->was_stale = t->current->count > 1 || t->is_dead || t->is_unprocessed;
+	o->was_stale = t->sendings > 1 || t->is_dead || t->is_unprocessed;
 	o->took_ms = took_us / 1000;
 	o->retry_after_ms = retry_after_ms_of(fields_find(&t->fields, "retry-after-ms"));
 	if (o->retry_after_ms < 0 && retry_after_s > 0)

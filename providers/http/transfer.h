@@ -11,7 +11,6 @@
 
 #include "providers/http/fields.h"
 #include "providers/http/http.h"
-#include "providers/http/race.h"
 #include "providers/http/retry.h"
 #include "providers/http/silence.h"
 
@@ -55,11 +54,7 @@ struct transfer {
 	unsigned asked; /* enum transfer_ask */
 
 	/* The I/O thread's own. */
-	CURL *easy;  /* NULL: does not run */
-	CURL *rival; /* the sending that does not count; NULL: there is none */
-	struct sending sendings[2],
-		*current; /* the second is the race's; `easy` is the current one */
-	bool has_raced;
+	CURL *easy;          /* NULL: does not run */
 	struct http *client; /* where it last started */
 	uint64_t drops;      /* of the client's, when it did */
 	LIST_ENTRY(transfer) running;
@@ -71,12 +66,14 @@ struct transfer {
 	unsigned stream;            /* of HTTP/2; 0: none yet */
 	bool is_unprocessed;        /* the server says that it does not process it, see goaway.h */
 	bool is_condemned;          /* is_dead, and it is to be given up */
-	bool was_doubted;           /* was given up for silence, or raced, and not heard since */
+	bool was_doubted;           /* was given up for silence, and not heard since */
 	int64_t silent_since_ms;    /* nothing moved since then; monotonic */
 	int64_t received_ms;        /* when a byte last came; likewise */
 	struct trial trial;
 	char error_text[CURL_ERROR_SIZE];
-	enum err refusal; /* why a callback gave it up; ERR_OK: none did */
+	unsigned sendings;  /* how often libcurl set out to send it */
+	int64_t sending_ms; /* when it last did; monotonic */
+	enum err refusal;   /* why a callback gave it up; ERR_OK: none did */
 	const char *refusal_words;
 
 	_Atomic int64_t
@@ -112,8 +109,8 @@ void transfer_reset(struct transfer *t);
 
 struct http;
 
-/* transfer_callbacks.c: has libcurl fill `window` and drain `upload`, while `s` is the current sending. */
-void transfer_set_callbacks(CURL *easy, struct sending *s);
+/* transfer_callbacks.c: has libcurl fill `window` and drain `upload`. */
+void transfer_set_callbacks(struct transfer *t);
 void transfer_start(struct transfer *t, CURLM *multi, struct http *h, CURLSH *connections);
 void transfer_resume(struct transfer *t);
 /* Takes its handle from `multi`; `code` says how it ended. */

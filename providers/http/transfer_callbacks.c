@@ -44,12 +44,9 @@ static size_t receive_locked(struct transfer *t, const char *bytes, size_t len)
 
 static size_t on_receive(char *bytes, size_t size, size_t count, void *context)
 {
-	struct sending *s = context;
-	struct transfer *t = s->transfer;
+	struct transfer *t = context;
 	size_t taken;
 
-	if (s != t->current)
-		return 0;
 	t->client->moves++;
 	t->received_ms = monotonic_ms();
 	pthread_mutex_lock(&t->lock);
@@ -76,7 +73,7 @@ static size_t send_locked(struct transfer *t, char *dst, size_t room)
 
 static size_t on_send(char *dst, size_t size, size_t count, void *context)
 {
-	struct transfer *t = ((struct sending *)context)->transfer;
+	struct transfer *t = context;
 	size_t len;
 
 	pthread_mutex_lock(&t->lock);
@@ -144,11 +141,11 @@ static bool add_line_locked(struct transfer *t, const char *line, size_t len)
 
 static size_t on_header(char *line, size_t size, size_t count, void *context)
 {
-	struct transfer *t = ((struct sending *)context)->transfer;
+	struct transfer *t = context;
 	size_t len = size * count;
 	bool is_kept;
 
-	if (!len || !race_hears(context))
+	if (!len)
 		return 0;
 	t->client->moves++;
 	silence_heard(t);
@@ -166,30 +163,25 @@ static size_t on_header(char *line, size_t size, size_t count, void *context)
  */
 static int on_sending(void *context, char *to, char *from, int to_port, int from_port)
 {
-	struct sending *s = context;
-	struct transfer *t = s->transfer;
+	struct transfer *t = context;
 
 	(void)to, (void)from;
 	t->client->moves++;
-	s->since_ms = monotonic_ms();
-	if (s == t->current) {
-		t->socket = socket_find(t->client, from_port, to_port);
-		silence_sending(t);
-	}
+	t->sending_ms = monotonic_ms();
+	t->socket = socket_find(t->client, from_port, to_port);
+	silence_sending(t);
 	t->is_sent = true;
-	return ++s->count == 1 ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
+	t->sendings++;
+	return t->sendings == 1 ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }
 
 static int on_progress(void *context, curl_off_t to_receive, curl_off_t received,
 	curl_off_t to_send, curl_off_t sent)
 {
-	const struct sending *s = context;
-	struct transfer *t = s->transfer;
+	struct transfer *t = context;
 
 	(void)to_receive, (void)received, (void)to_send;
-	if (s != t->current)
-		return 0;
-	if (sent != t->sent && monotonic_ms() - s->since_ms > BUFFERED_MS)
+	if (sent != t->sent && monotonic_ms() - t->sending_ms > BUFFERED_MS)
 		note_progress(t);
 	if (sent != t->sent) {
 		t->client->moves++;
@@ -199,19 +191,19 @@ static int on_progress(void *context, curl_off_t to_receive, curl_off_t received
 	return 0;
 }
 
-void transfer_set_callbacks(CURL *easy, struct sending *s)
+void transfer_set_callbacks(struct transfer *t)
 {
-	curl_easy_setopt(easy, CURLOPT_PRIVATE, s->transfer);
-	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, s->transfer->error_text);
-	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_receive);
-	curl_easy_setopt(easy, CURLOPT_WRITEDATA, s);
-	curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_send);
-	curl_easy_setopt(easy, CURLOPT_READDATA, s);
-	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
-	curl_easy_setopt(easy, CURLOPT_HEADERDATA, s);
-	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_sending);
-	curl_easy_setopt(easy, CURLOPT_PREREQDATA, s);
-	curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
-	curl_easy_setopt(easy, CURLOPT_XFERINFODATA, s);
-	curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+	curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
+	curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->error_text);
+	curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, on_receive);
+	curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t);
+	curl_easy_setopt(t->easy, CURLOPT_READFUNCTION, on_send);
+	curl_easy_setopt(t->easy, CURLOPT_READDATA, t);
+	curl_easy_setopt(t->easy, CURLOPT_HEADERFUNCTION, on_header);
+	curl_easy_setopt(t->easy, CURLOPT_HEADERDATA, t);
+	curl_easy_setopt(t->easy, CURLOPT_PREREQFUNCTION, on_sending);
+	curl_easy_setopt(t->easy, CURLOPT_PREREQDATA, t);
+	curl_easy_setopt(t->easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+	curl_easy_setopt(t->easy, CURLOPT_XFERINFODATA, t);
+	curl_easy_setopt(t->easy, CURLOPT_NOPROGRESS, 0L);
 }

@@ -130,7 +130,7 @@ static enum err fetch_once(
 	struct http_header headers[3];
 	char range[40];
 	const struct rest_ask ask = { .method = HTTP_GET,
-		.flags = HTTP_REPEATABLE | HTTP_MAY_RACE | HTTP_INTERNAL_ERROR_IS_FINAL | HTTP_BULK,
+		.flags = HTTP_REPEATABLE | HTTP_INTERNAL_ERROR_IS_FINAL | HTTP_BULK,
 		.path = "/download?path=",
 		.file = f->path,
 		.headers = headers,

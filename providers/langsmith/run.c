@@ -77,8 +77,8 @@ static enum err step(struct langsmith *l, const struct call *call, void *context
 		return kind;
 	ask.body = buf_text(&body);
 	/* A stop cuts a request off, and the same request once more would start the sandbox. */
-	if (!(call && call->is_background))
-		ask.flags |= rest_run_flags(r->flags, r->upload);
+	if (r->flags & RUN_REPEATABLE && !(call && call->is_background))
+		ask.flags |= HTTP_REPEATABLE;
 	return r->upload ? ask_with_upload(l, call, &ask, r, e)
 			 : rest_perform_large(&l->data, call, &ask, &r->answer, e);
 }

@@ -85,7 +85,7 @@ static enum err send_request(
 	fill_headers(&headers, request);
 	return http_begin(h,
 		&(struct http_request){ .method = HTTP_POST,
-			.flags = HTTP_REQUIRE_2 | request->flags,
+			.flags = HTTP_REQUIRE_2,
 			.url = url,
 			.address = request->address,
 			.headers = headers.list,

@@ -41,7 +41,6 @@ struct grpc_request {
 	const char *base_url;
 	const char *address; /* NULL, or as http.h says */
 	const char *method;  /* "package.Service/Method" */
-	unsigned flags;      /* enum http_flags, besides HTTP_REQUIRE_2 */
 	const struct http_header *headers;
 	size_t headers_count; /* at most GRPC_HEADERS_MAX */
 	const ProtobufCMessage *message;

@@ -24,19 +24,18 @@ static const struct grpc_policy retries = {
 static const struct {
 	const char *method, *what;
 	const ProtobufCMessageDescriptor *answer; /* NULL: many */
-	unsigned flags;                           /* enum http_flags */
 } methods[] = {
-	[WORKER_START] = { SERVICE "TaskExecStart", "starting a program", &modal__empty__descriptor,
-		HTTP_ANSWERS_AT_ONCE },
-	[WORKER_READ] = { SERVICE "TaskExecStdioRead", "reading a program's output", NULL, 0 },
+	[WORKER_START] = { SERVICE "TaskExecStart", "starting a program",
+		&modal__empty__descriptor },
+	[WORKER_READ] = { SERVICE "TaskExecStdioRead", "reading a program's output", NULL },
 	[WORKER_WAIT] = { SERVICE "TaskExecWait", "waiting for a program",
-		&modal__exec_wait_response__descriptor, 0 },
+		&modal__exec_wait_response__descriptor },
 	[WORKER_POLL] = { SERVICE "TaskExecPoll", "looking after a program",
-		&modal__exec_wait_response__descriptor, HTTP_ANSWERS_AT_ONCE },
+		&modal__exec_wait_response__descriptor },
 	[WORKER_WRITE] = { SERVICE "TaskExecStdinWrite", "feeding a program",
-		&modal__empty__descriptor, HTTP_ANSWERS_AT_ONCE },
+		&modal__empty__descriptor },
 	[WORKER_STDIN_STATUS] = { SERVICE "TaskExecStdinStatus", "feeding a program",
-		&modal__exec_stdin_status_response__descriptor, HTTP_ANSWERS_AT_ONCE },
+		&modal__exec_stdin_status_response__descriptor },
 };
 
 struct worker {
@@ -236,7 +235,6 @@ static struct grpc_request request_of(const struct ticket *t, struct http_header
 	return (struct grpc_request){ .base_url = t->url,
 		.address = t->address,
 		.method = methods[method].method,
-		.flags = methods[method].flags,
 		.headers = authorization,
 		.headers_count = 1,
 		.message = message,

@@ -1,7 +1,6 @@
 #include "providers/rest/reader.h"
 
 #include "providers/base/cleanup.h"
-#include "providers/client/client.h"
 #include "providers/rest/form.h"
 
 #include <assert.h>
@@ -291,13 +290,6 @@ static enum err read_and_judge(const struct rest *r, const struct call *call,
 	enum err kind = http_read_answer(x, call, &answer, e);
 
 	return kind ? kind : judge(r, ask, &answer, json, e);
-}
-
-unsigned rest_run_flags(unsigned flags, bool has_upload)
-{
-	return (flags & RUN_REPEATABLE ? HTTP_REPEATABLE : 0) |
-		(flags & RUN_MAY_RACE && !has_upload ? HTTP_MAY_RACE : 0) |
-		(flags & RUN_IS_HELD ? HTTP_IS_HELD : 0);
 }
 
 enum err rest_perform_both(const struct rest *r, const struct call *call,

@@ -106,12 +106,6 @@ enum err rest_perform_large(const struct rest *r, const struct call *call,
 	const struct rest_ask *ask, struct json_object **json, struct error *e);
 
 /*
- * enum http_flags of a request that runs a program as `flags`, enum run_flags, say. What waits for an
- * upload does not race: one of two would take it.
- */
-unsigned rest_run_flags(unsigned flags, bool has_upload);
-
-/*
  * Two requests at once, for a program that waits for a file which is uploaded meanwhile: `first` is under way before
  * `second` is sent, which is done whole before the first is read. So the first must not have a form. An error of the
  * second ends the first and is the error; *first_arrived says whether the first may have been done.

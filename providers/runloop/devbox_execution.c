@@ -61,7 +61,7 @@ static enum err start(struct execution *x, const struct rest *r, const struct ca
 	if (kind)
 		return kind;
 	q.ask.body = buf_text(&body);
-	q.ask.flags |= rest_run_flags(x->flags | RUN_REPEATABLE | RUN_MAY_RACE, x->upload);
+	q.ask.flags |= HTTP_REPEATABLE;
 	kind = x->upload ? start_with_upload(x, r, call, &q.ask, json, e)
 			 : devbox_ask_held(r, call, &q.ask, -1, json, &x->has_started, e);
 	/* What is refused for what it is was not done, and what waits for a file that is refused does nothing. */
@@ -83,7 +83,7 @@ static enum err wait_for_end(struct execution *x, const struct rest *r, const st
 	buf_printf(&body, "{\"statuses\":[\"completed\"],\"timeout_seconds\":%d}",
 		devbox_hold_s(call));
 	q.ask.body = buf_text(&body);
-	q.ask.flags |= HTTP_REPEATABLE | HTTP_MAY_RACE | HTTP_IS_HELD;
+	q.ask.flags |= HTTP_REPEATABLE;
 	return kind ? kind : devbox_ask_held(r, call, &q.ask, -1, json, NULL, e);
 }
 

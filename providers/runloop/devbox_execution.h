@@ -19,7 +19,6 @@ struct execution {
 	const char *id;      /* of the devbox */
 	const char *command; /* for a bash of its own, in the home directory and without input */
 	const struct remote_upload *upload; /* what the command waits for; NULL: nothing */
-	unsigned flags;                     /* enum run_flags */
 	bool is_followed;                   /* output is wanted soon, not when it has ended */
 	execute_sink sink;
 	void *sink_context;

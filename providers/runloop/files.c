@@ -55,7 +55,7 @@ enum err devbox_fetch(const struct rest *r, const struct call *call, const char 
 	q.headers[q.ask.headers_count++] =
 		(struct http_header){ .name = "Accept", .value = "application/octet-stream" };
 	q.ask.body = buf_text(&body);
-	q.ask.flags |= HTTP_REPEATABLE | HTTP_MAY_RACE | HTTP_BULK;
+	q.ask.flags |= HTTP_REPEATABLE | HTTP_BULK;
 	q.ask.frame = &devbox_file_frame;
 	return rest_stream(r, call, &q.ask, remote_bytes_take, &to, e);
 }

@@ -99,7 +99,6 @@ static enum err run_text(struct runloop *b, const struct call *call, const char 
 	run->execution = (struct execution){ .id = b->at.id,
 		.command = text,
 		.upload = upload,
-		.flags = run->flags,
 		.is_followed = b->at.has_remote && !b->at.remote.helper,
 		.sink = pass_on,
 		.sink_context = run };
