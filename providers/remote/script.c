@@ -280,12 +280,15 @@ static enum err run_script(const struct remote_ops *ops, const struct remote_que
 				   exit_code, e);
 }
 
+/* So much of the script, up to its first line's end, tells whether words repeat it. */
+#define SCRIPT_HEAD 8
+
 /* A vendor's words about a shell that it cannot start repeat the script before the reason. */
 static enum err explain_run(const struct error *run, struct error *e)
 {
 	const char *reason = strrchr(run->text, ':');
 
-	if (reason && strstr(run->text, "/bin/sh"))
+	if (reason && memmem(run->text, strlen(run->text), remote_script_text, SCRIPT_HEAD))
 		return error_set(e, run->kind, "the sandbox's /bin/sh does not run%s", reason);
 	return error_set(e, run->kind, "%s", run->text);
 }
