@@ -21,6 +21,17 @@ found() {
 print(*[row["result"] for row in json.load(open("out")) if row["check"] == sys.argv[1]])' "$1"
 }
 
+# The files of the sandbox that is there, which has names like those of the check already.
+left() {
+	find "$VENDOR_DIR/sandboxes" -name 'sandboxfs-doctor*' -type f -size -9k -exec cat {} +
+	find "$VENDOR_DIR/sandboxes" -name 'sandboxfs-doctor*' | wc -l
+}
+
+if [ "$PROVIDER" = aio ]; then
+	STORE=$(vendor_home "$(echo "$VENDOR_DIR/sandboxes"/*)")
+	echo theirs >"$STORE/sandboxfs-doctor"
+	echo theirs >"$STORE/sandboxfs-doctor-event"
+fi
 before=$(listed)
 ctl doctor --live "$PROVIDER" --json >out 2>err
 is "nothing fails" "$? $(cat err)" "0 "
@@ -32,7 +43,27 @@ local) is "there is no link to cut" "$(found cut)" unused ;;
 *) is "a link that is cut in a download is no failure" "$(found cut)" ok ;;
 esac
 case $PROVIDER in
-aio) is "the one that is there stays" "$(found delete)" unused ;;
+aio)
+	is "the one that is there stays" "$(found delete)" unused
+	is "and its files" "$(left)" "theirs
+theirs
+2"
+	# A shell has what it starts with & ignore the signal.
+	python3 - "$SANDBOXCTL" "$STORE" "$PATIENCE" <<-'END' >out
+		import glob, json, signal, subprocess, sys, time
+		program, store, patience = sys.argv[1:]
+		end = time.monotonic() + float(patience)
+		doctor = subprocess.Popen([program, "doctor", "--live", "aio", "--json"], stdout=subprocess.PIPE)
+		while not glob.glob(store + "/sandboxfs-doctor-" + 16 * "[0-9a-f]") and doctor.poll() is None and time.monotonic() < end:
+		    time.sleep(0.01)
+		doctor.send_signal(signal.SIGINT)
+		print(doctor.communicate(timeout=float(patience))[0].decode())
+	END
+	is "an interrupt ends it" "$(found stream)" fail
+	is "and leaves nothing of it" "$(found remove) $(left)" "ok theirs
+theirs
+2"
+	;;
 *) is "the sandbox is deleted" "$(found delete)" ok ;;
 esac
 is "and none is left" "$(listed)" "$before"

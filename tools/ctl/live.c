@@ -8,6 +8,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/base/condition.h"
+#include "providers/base/hex.h"
 #include "tools/ctl/new_sandbox.h"
 
 #include <dirent.h>
@@ -22,15 +23,20 @@
 /* Of a request: 4 MB. */
 #define PIECES 4
 /* From a change in the sandbox to its event: the slowest vendor's output comes some seconds late. */
-#define EVENT_MS   60000
-#define FILE_NAME  "sandboxfs-doctor"
-#define EVENT_NAME "sandboxfs-doctor-event"
+#define EVENT_MS 60000
+/* A cancelled call ends the wait for an event so soon. */
+#define SLICE_MS   200
+#define NAME       "sandboxfs-doctor-"
+#define NAME_BYTES ((size_t)8)
+#define NAME_SIZE  (sizeof NAME + 2 * NAME_BYTES)
 #define URL_PORT   8080
 
 struct live {
 	struct target *t;
 	struct provider *p;
 	unsigned char *bytes; /* LARGE random ones, which nothing makes smaller on the way */
+	/* Random too: a sandbox that was there before has none of these names. */
+	char file[NAME_SIZE], event[NAME_SIZE];
 };
 
 typedef enum err (*step_try)(struct live *l, struct finding *f, struct error *e);
@@ -156,15 +162,16 @@ static enum err try_round_trip(struct live *l, struct finding *f, struct error *
 	return kind;
 }
 
-/* The first that was refused is the error. */
-static enum err apply(struct live *l, const struct change *changes, size_t count, struct error *e)
+/* The first that was refused, but not as `passes`, is the error. */
+static enum err apply(struct live *l, const struct call *call, const struct change *changes,
+	size_t count, enum err passes, struct error *e)
 {
 	struct change_result results[PIECES] = { 0 };
 	const struct apply_request request = { .changes = changes, .changes_count = count };
-	enum err kind = provider_apply(l->p, &l->t->call, &request, results, e);
+	enum err kind = provider_apply(l->p, call, &request, results, e);
 
 	for (size_t i = 0; !kind && i < count; i++)
-		if (results[i].err)
+		if (results[i].err && results[i].err != passes)
 			kind = error_set(e, results[i].err, "%s", results[i].why);
 	return kind;
 }
@@ -177,18 +184,18 @@ static enum err write_pieces(struct live *l, size_t *at, struct error *e)
 
 	for (; count < PIECES && *at < LARGE; *at += changes[count++].data_len)
 		changes[count] = (struct change){ .op = CHANGE_WRITE,
-			.path = FILE_NAME,
+			.path = l->file,
 			.offset = *at,
 			.data = l->bytes + *at,
 			.data_len = LARGE - *at < VERB_DATA_MAX ? LARGE - *at : VERB_DATA_MAX };
-	return apply(l, changes, count, e);
+	return apply(l, &l->t->call, changes, count, ERR_OK, e);
 }
 
 static enum err try_write(struct live *l, struct finding *f, struct error *e)
 {
-	const struct change create = { .op = CHANGE_CREATE, .path = FILE_NAME, .mode = 0600 };
+	const struct change create = { .op = CHANGE_CREATE, .path = l->file, .mode = 0600 };
 	int64_t since_ms = monotonic_ms();
-	enum err kind = apply(l, &create, 1, e);
+	enum err kind = apply(l, &l->t->call, &create, 1, ERR_OK, e);
 
 	for (size_t at = 0; !kind && at < LARGE;)
 		kind = write_pieces(l, &at, e);
@@ -246,7 +253,7 @@ static enum err read_large(struct live *l, struct reading *r, struct error *e)
 
 	for (uint64_t at = 0; !kind && at < LARGE;) {
 		const struct fetch_item item = { .kind = FETCH_BYTES,
-			.path = FILE_NAME,
+			.path = l->file,
 			.offset = at,
 			.length = LARGE - at < most ? LARGE - at : most };
 
@@ -354,7 +361,7 @@ static enum err take_event(void *context, const struct watch_event *event, struc
 	(void)e;
 	if (event->kind == WATCH_READY)
 		note(s, &s->is_ready);
-	else if (event->path && !strcmp(event->path, EVENT_NAME))
+	else if (event->path && !strcmp(event->path, s->l->event))
 		note(s, &s->has_seen);
 	return ERR_OK;
 }
@@ -370,38 +377,57 @@ static void *watch(void *context)
 	return NULL;
 }
 
-/* False: the stream ended, or too much time passed. */
+static bool is_cancelled(const struct live *l)
+{
+	return l->t->call.cancel && cancel_thrown(l->t->call.cancel);
+}
+
+/* False: the stream ended, too much time passed, or the call was cancelled. */
 static bool wait_for(struct following *s, const bool *what)
 {
-	int64_t end_ms = monotonic_ms() + EVENT_MS;
+	int64_t now_ms = monotonic_ms(), end_ms = now_ms + EVENT_MS;
 	bool is_so;
 
 	pthread_mutex_lock(&s->lock);
-	while (!*what && !s->is_over && condition_wait_until(&s->moved, &s->lock, end_ms))
-		;
+	for (; !*what && !s->is_over && now_ms < end_ms && !is_cancelled(s->l);
+		now_ms = monotonic_ms())
+		condition_wait_until(&s->moved, &s->lock, now_ms + SLICE_MS);
 	is_so = *what;
 	pthread_mutex_unlock(&s->lock);
 	return is_so;
 }
 
+/* Why no event came. */
+static enum err say_silent(const struct following *s, struct error *e)
+{
+	if (is_cancelled(s->l))
+		return error_set(e, ERR_INTERRUPTED, "interrupted");
+	if (!s->is_over)
+		return error_set(e, ERR_TIMEOUT, "no event in %d s", EVENT_MS / 1000);
+	return s->why.kind ? error_set(e, s->why.kind, "%s", s->why.text)
+			   : say_unlike(e, "the stream ended by itself");
+}
+
 static enum err follow(struct following *s, double *late_ms, struct error *e)
 {
-	const struct execute_request make = { .command = ": >" EVENT_NAME };
+	char command[sizeof ": >" + NAME_SIZE];
+	const struct execute_request make = { .command = command };
 	struct said said = { "", "" };
-	bool is_ready = wait_for(s, &s->is_ready);
 	int64_t since_ms;
 	int code;
-	enum err kind = is_ready ? execute(s->l, &make, &said, &code, e) : ERR_OK;
+	enum err kind;
 
+	if (!wait_for(s, &s->is_ready))
+		return say_silent(s, e);
+	snprintf(command, sizeof command, ": >%s", s->l->event);
+	kind = execute(s->l, &make, &said, &code, e);
 	since_ms = monotonic_ms();
-	if (!kind && is_ready && wait_for(s, &s->has_seen)) {
-		*late_ms = ms_since(since_ms);
-		return ERR_OK;
-	}
 	if (kind)
 		return kind;
-	return s->is_over ? error_set(e, s->why.kind, "%s", s->why.text)
-			  : error_set(e, ERR_TIMEOUT, "no event in %d s", EVENT_MS / 1000);
+	if (!wait_for(s, &s->has_seen))
+		return say_silent(s, e);
+	*late_ms = ms_since(since_ms);
+	return ERR_OK;
 }
 
 static enum err try_stream(struct live *l, struct finding *f, struct error *e)
@@ -446,13 +472,15 @@ static enum err try_pause(struct live *l, struct finding *f, struct error *e)
 	return kind;
 }
 
+/* Both, however the steps before ended, and when they were cancelled too. */
 static enum err try_remove(struct live *l, struct finding *f, struct error *e)
 {
-	static const struct change changes[] = { { .op = CHANGE_UNLINK, .path = FILE_NAME },
-		{ .op = CHANGE_UNLINK, .path = EVENT_NAME } };
+	const struct change changes[] = { { .op = CHANGE_UNLINK, .path = l->file },
+		{ .op = CHANGE_UNLINK, .path = l->event } };
+	const struct call own = { .progress_ms = l->t->call.progress_ms };
 
 	finding_set(f, FINDING_OK, "both files");
-	return apply(l, changes, 2, e);
+	return apply(l, &own, changes, 2, ERR_NOT_FOUND, e);
 }
 
 static const struct {
@@ -504,6 +532,17 @@ static void end(struct target *t, live_sink sink, void *context)
 	sink(context, "delete", &f);
 }
 
+/* Of the first bytes. */
+static void name_files(struct live *l)
+{
+	char *const names[] = { l->file, l->event };
+
+	for (size_t i = 0; i < 2; i++) {
+		strcpy(names[i], NAME);
+		hex_encode(names[i] + sizeof NAME - 1, l->bytes + i * NAME_BYTES, NAME_BYTES);
+	}
+}
+
 static enum err make_bytes(unsigned char **out, struct error *e)
 {
 	AUTO_FREE unsigned char *bytes = malloc(LARGE);
@@ -528,6 +567,7 @@ enum err live_try(const char *provider, const struct ctl_common *common, live_si
 	const struct new_sandbox making = NEW_SANDBOX_INIT;
 	AUTO_TARGET struct target t = { 0 };
 	struct guard guard = GUARD_NONE;
+	struct live live = { .t = &t };
 	struct finding f;
 	int64_t since_ms = monotonic_ms();
 	enum err kind = make_bytes(&bytes, e);
@@ -539,7 +579,9 @@ enum err live_try(const char *provider, const struct ctl_common *common, live_si
 	finding_set(&f, FINDING_OK, "%s:%s, %.0f ms", t.source.ops->name, t.source.id,
 		ms_since(since_ms));
 	sink(context, "make", &f);
-	try_all(&(struct live){ .t = &t, .bytes = bytes }, sink, context);
+	live.bytes = bytes;
+	name_files(&live);
+	try_all(&live, sink, context);
 	end(&t, sink, context);
 	guard_end(&guard);
 	return ERR_OK;
