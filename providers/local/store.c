@@ -609,8 +609,11 @@ enum err local_store_delete(const char *name, struct error *e)
 	kind = hold(lock, name, LOCK_EX, &why);
 	if (kind)
 		return kind == ERR_STALE ? ERR_OK : error_set(e, kind, "%s", why.text);
-	if (local_disk_remove(store, path, name))
+	/* A disk that was not mounted: the lock is in the directory below it. */
+	if (local_disk_remove(store, path, name)) {
+		unlinkat(sandbox, "lock", 0);
 		return unlinkat(store, name, AT_REMOVEDIR) ? error_errno(e, errno, "local:%s", name)
 							   : ERR_OK;
+	}
 	return remove_sandbox(store, sandbox, name, e);
 }
