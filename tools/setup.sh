@@ -16,7 +16,7 @@ CHECKS='clang clang-format libclang-rt-dev cppcheck qemu-user valgrind npm opens
 BENCH='openssh-server openssh-client sshfs rclone bindfs nodejs git python3'
 PACKAGE='build-essential debhelper'
 ROOTS='debootstrap systemd-container'
-CONTAINERS='docker.io fuse-overlayfs'
+CONTAINERS='docker.io fuse-overlayfs podman'
 
 say() {
 	echo "setup: $*"

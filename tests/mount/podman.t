@@ -26,6 +26,9 @@ for applet in $(busybox --list); do
 	[ "$applet" = busybox ] || ln -s busybox "image/bin/$applet"
 done
 
+# Its containers are no children of this script.
+trap 'podman rm -f -t 0 bare >/dev/null 2>&1; tap_cleanup' EXIT
+
 podman_run() { # NAME IMAGE COMMAND...
 	podman_name=$1
 	shift
