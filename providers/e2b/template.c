@@ -17,8 +17,8 @@ struct template
 	const struct provider_config *cfg;
 	char id[TEMPLATE_ID_SIZE];
 	char build[TEMPLATE_ID_SIZE]; /* "": there is none to wait for */
-	bool is_ready;
-	size_t told; /* lines of its log */
+	bool is_ready, is_waiting;    /* waiting: for somebody to begin it */
+	size_t told;                  /* lines of its log */
 };
 
 /* ---- Requests ---- */
@@ -59,15 +59,16 @@ static enum err take_id(
 
 /* ---- One that was made before ---- */
 
-/* One build that is ready is enough; without it one that goes on. */
+/* One build that is ready is enough; without it the first that goes on, which is the newest. */
 static enum err take_build(struct template *t, struct json_object *build, struct error *e)
 {
 	const char *status = rest_text(build, "status", "");
 
 	if (!strcmp(status, "ready"))
 		t->is_ready = true;
-	if (strcmp(status, "building") != 0 && strcmp(status, "waiting") != 0)
+	if (*t->build || (strcmp(status, "building") != 0 && strcmp(status, "waiting") != 0))
 		return ERR_OK;
+	t->is_waiting = !strcmp(status, "waiting");
 	return take_id(build, "buildID", t->build, e);
 }
 
@@ -158,6 +159,15 @@ static enum err make(struct template *t, const struct call *call, const char *na
 	return kind ? kind : begin_build(t, call, e);
 }
 
+/* Whoever asked for it may have ended before this; or has begun it since, which the service then says. */
+static void begin_again(struct template *t, const struct call *call)
+{
+	struct error why = { 0 };
+
+	if (t->is_waiting && !t->is_ready)
+		begin_build(t, call, &why);
+}
+
 /* ---- Waiting ---- */
 
 static void tell_log(struct template *t, struct json_object *list)
@@ -206,6 +216,8 @@ enum err template_of_image(struct plane *c, const struct call *call,
 	kind = find(&t, call, name, e);
 	if (!kind && !t.is_ready && !*t.build)
 		kind = make(&t, call, name, e);
+	else if (!kind)
+		begin_again(&t, call);
 	if (!kind && !t.is_ready)
 		kind = image_wait(&c->rest, call, cfg->image, poll_build, &t, e);
 	memcpy(id, t.id, sizeof t.id);

@@ -390,6 +390,12 @@ if [ -n "$builds" ]; then
 	ctl delete "$(ctl create "$PROVIDER" --image python:3.11-slim)"
 	is "what was made of an image is used again" "$before $(builds_asked $builds)" "3 3"
 fi
+if [ "$PROVIDER" = e2b ]; then
+	# Its maker ended before it began the build. The name is the one that image_name() makes.
+	vendor_request POST "$E2B_API_URL/v3/templates" '{"name": "sandboxfs-begun-1-761a7807"}' >/dev/null
+	ctl delete "$(ctl create e2b --image begun:1)"
+	is "a build that nobody began is begun" "$? $(builds_asked $builds)" "0 4"
+fi
 
 # ---- One that is there already -------------------------------------------------------------------
 
