@@ -64,6 +64,7 @@ cat >bin/docker <<'END'
 echo "${0##*/} $*" >>"$PLAYED/calls"
 case "$1 $2" in
 "container inspect" | "image inspect") [ -e "$PLAYED/${0##*/}.$1" ] ;;
+"version ") [ ! -e "$PLAYED/${0##*/}.dead" ] ;;
 "pull "*) >"$PLAYED/${0##*/}.image" ;;
 "run "* | "start "*) "$PLAYED/begin" >/dev/null 2>&1 ;;
 esac
@@ -90,6 +91,10 @@ started() {
 image=ghcr.io/agent-infra/sandbox:latest
 says "an image that is not here is not fetched unasked" 1 \
 	"sandboxctl: the image $image is not here; --pull has docker fetch it" started
+touch docker.dead
+says "a docker without its daemon is passed over" 1 \
+	"sandboxctl: the image $image is not here; --pull has podman fetch it" started
+rm docker.dead
 is "nor is a container made" "$(grep -c ' run ' calls)" 0
 touch podman.image
 says "where podman has it that is used" 0 "sandboxctl: podman stop sandboxfs-aio-$free ends it
@@ -102,6 +107,10 @@ printf '#!/bin/sh\n' >begin
 says "one that was stopped is started again" 0 "sandboxctl: podman stop sandboxfs-aio-$free ends it
 aio:localhost_$free" started
 is "it is the same" "$(tail -n 1 calls)" "podman start sandboxfs-aio-$free"
+says "another image for one that is there is told to count nothing" 0 \
+	"sandboxctl: sandboxfs-aio-$free is there already, so --image does not count; podman rm -f sandboxfs-aio-$free removes it
+sandboxctl: podman stop sandboxfs-aio-$free ends it
+aio:localhost_$free" started --image mine
 rm podman.*
 started --image mine --pull >/dev/null 2>&1
 is "what is asked for is fetched" "$(grep -c '^docker pull mine$' calls)" 1

@@ -60,7 +60,7 @@ static bool has(const char *program, const char *what, const char *name)
 	return !run_words(WORDS(program, what, "inspect", name), false, &code, NULL) && !code;
 }
 
-/* The first that has the container, else the image, else one that is there at all. */
+/* The first that has the container, else the image, else one that works: docker without its daemon does not. */
 static enum err find_program(struct starting *s, struct error *e)
 {
 	static const char *const programs[] = { "docker", "podman" };
@@ -76,11 +76,11 @@ static enum err find_program(struct starting *s, struct error *e)
 	}
 	for (size_t i = 0; i < 2; i++) {
 		s->program = programs[i];
-		if (!run_words(WORDS(s->program, "--version"), false, &code, NULL) && !code)
+		if (!run_words(WORDS(s->program, "version"), false, &code, NULL) && !code)
 			return ERR_OK;
 	}
 	return error_set(e, ERR_UNSUPPORTED,
-		"neither docker nor podman is here; one of them runs the container");
+		"neither docker nor podman works here; one of them runs the container");
 }
 
 static enum err do_words(const struct starting *s, const char *const *words, struct error *e)
@@ -128,8 +128,14 @@ static enum err start(struct starting *s, struct error *e)
 
 	if (kind)
 		return kind;
-	if (has(s->program, "container", s->name))
+	if (has(s->program, "container", s->name)) {
+		if (s->request->image)
+			say(stderr,
+				"sandboxctl: %s is there already, so --image does not count; "
+				"%s rm -f %s removes it",
+				s->name, s->program, s->name);
 		return do_words(s, WORDS(s->program, "start", s->name), e);
+	}
 	kind = fetch(s, e);
 	return kind ? kind : make(s, e);
 }
@@ -142,9 +148,11 @@ static enum err wait_for_answer(struct target *t, struct error *e)
 	struct error why = { 0 };
 	enum err kind = target_reach_account(t, &why);
 
-	while (kind && kind != ERR_INTERRUPTED && monotonic_ms() < end_ms &&
-		!call_sleep(&t->call, PAUSE_MS, e))
+	while (kind && kind != ERR_INTERRUPTED && monotonic_ms() < end_ms) {
+		if (call_sleep(&t->call, PAUSE_MS, e))
+			return ERR_INTERRUPTED;
 		kind = target_reach_account(t, &why);
+	}
 	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
