@@ -68,18 +68,28 @@ enum err nat_check(struct error *e)
 	enum err kind = start(&n, argv, NULL, e);
 
 	nat_stop(&n);
+	if (!kind && access("/dev/net/tun", R_OK | W_OK))
+		kind = refuse("which could not make one here: /dev/net/tun cannot be opened", e);
 	return kind;
 }
 
+/* It reads what the command sends: with less than this user's rights, but where it cannot confine itself. */
 enum err nat_start(struct nat *n, pid_t jailed, const struct call *call, struct error *e)
 {
 	const struct call plain = { 0 };
 	char pid[16];
-	char *const argv[] = { PROGRAM, "--configure", "--disable-host-loopback", "--ready-fd=3",
-		"--exit-fd=4", pid, "tap0", NULL };
+	char *argv[] = { PROGRAM, "--enable-sandbox", "--configure", "--disable-host-loopback",
+		"--ready-fd=3", "--exit-fd=4", pid, "tap0", NULL };
+	struct error why = { 0 };
+	enum err kind;
 
 	snprintf(pid, sizeof pid, "%d", (int)jailed);
-	return start(n, argv, call ? call : &plain, e);
+	kind = start(n, argv, call ? call : &plain, &why);
+	if (kind != ERR_UNSUPPORTED)
+		return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
+	nat_stop(n);
+	argv[1] = PROGRAM;
+	return start(n, argv + 1, call ? call : &plain, e);
 }
 _Static_assert(NAT_READY == 3 && NAT_EXIT == 4, "nat_start() names them");
 

@@ -125,7 +125,12 @@ void check_translation(struct finding *out)
 	char version[VERSION_MAX];
 
 	first_line("slirp4netns --version 2>/dev/null", version);
-	if (*version)
+	if (*version && access("/dev/net/tun", R_OK | W_OK))
+		finding_set(out, FINDING_WARN,
+			"%s, but /dev/net/tun cannot be opened: local: with network=nat does not "
+			"work",
+			version);
+	else if (*version)
 		finding_set(out, FINDING_OK, "%s", version);
 	else
 		finding_set(out, FINDING_UNUSED,
