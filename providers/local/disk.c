@@ -83,8 +83,28 @@ static enum err make_image(
 	}
 	if (!kind)
 		kind = run(WORDS(MKFS, "-q", "-F", "-m", "0", whole), e);
-	if (kind && fd >= 0)
-		unlinkat(store, image, 0);
+	return kind;
+}
+
+/*
+ * It has its name once it is whole: whoever sees it mounts it. One process makes disks at a time, so
+ * one that is not whole yet is of a process that was killed.
+ */
+static enum err make_whole(
+	int store, const char *path, const char *image, int64_t mb, struct error *e)
+{
+	char partial[NAME_SIZE + sizeof ".new"];
+	enum err kind;
+
+	snprintf(partial, sizeof partial, "%s.new", image);
+	if (flock(store, LOCK_EX))
+		return error_errno(e, errno, "local: %s", path);
+	unlinkat(store, partial, 0);
+	kind = make_image(store, path, partial, mb, e);
+	if (!kind && renameat2(store, partial, store, image, RENAME_NOREPLACE) && errno != EEXIST)
+		kind = error_errno(e, errno, "local: %s/%s", path, image);
+	unlinkat(store, partial, 0);
+	flock(store, LOCK_UN);
 	return kind;
 }
 
@@ -139,7 +159,7 @@ enum err local_disk_open(int store, const char *path, const char *name, int64_t 
 	if (!is_there)
 		kind = check_new(store, name, e);
 	if (!kind && !is_there)
-		kind = make_image(store, path, image, asked_mb, e);
+		kind = make_whole(store, path, image, asked_mb, e);
 	if (!kind)
 		kind = hold(store, image, asked_mb, &fd, mb, e);
 	if (kind || is_mounted(store, name))
