@@ -156,7 +156,8 @@ static void make_valid_until(struct listing *l, int64_t cost_ms)
 	const struct cache_options *options = &l->cache->options;
 	struct tree_listing longer = { .until_ms = l->learned.until_ms,
 		.name_until_ms = l->learned.name_until_ms };
-	const struct tree_listing from = { .until_ms = l->asked_ms + options->attr_ms,
+	const struct tree_listing from = { .seen = l->learned.seen,
+		.until_ms = l->asked_ms + options->attr_ms,
 		.name_until_ms = l->asked_ms + options->entry_ms };
 	int64_t until_ms = l->asked_ms +
 		(cost_ms < LISTING_BELIEVED_MAX_MS ? cost_ms : LISTING_BELIEVED_MAX_MS);

@@ -57,10 +57,9 @@ static void raise_from(int64_t *until_ms, int64_t from_ms, int64_t to_ms)
 		*until_ms = to_ms;
 }
 
-void tree_extend_validity(struct tree *t, struct inode *dir, const struct tree_listing *from,
-	const struct tree_listing *until)
+static void extend_validity_locked(struct tree *t, struct inode *dir,
+	const struct tree_listing *from, const struct tree_listing *until)
 {
-	pthread_mutex_lock(&t->lock);
 	timed_locked(t, until->until_ms);
 	timed_locked(t, until->name_until_ms);
 	for (struct dentry *d = dir->children; d; d = d->sibling_next) {
@@ -70,6 +69,15 @@ void tree_extend_validity(struct tree *t, struct inode *dir, const struct tree_l
 	raise_from(&dir->complete_until_ms, from->name_until_ms, until->name_until_ms);
 	raise_from(&dir->listed_until_ms, from->until_ms, until->until_ms);
 	raise_from(&dir->attr_until_ms, from->until_ms, until->until_ms);
+}
+
+void tree_extend_validity(struct tree *t, struct inode *dir, const struct tree_listing *from,
+	const struct tree_listing *until)
+{
+	pthread_mutex_lock(&t->lock);
+	/* A doubt leaves a time that is over as it is: nothing may revive that. */
+	if (t->doubted <= from->seen)
+		extend_validity_locked(t, dir, from, until);
 	pthread_mutex_unlock(&t->lock);
 }
 

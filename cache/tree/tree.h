@@ -695,7 +695,10 @@ void tree_audited_in_part(
 void tree_invalidate_entries(struct tree *t, struct inode *dir);
 /* Nor of anything below them. */
 void tree_invalidate_below(struct tree *t, struct inode *dir);
-/* What is believed of `dir` and its entries at least until `from`, is believed until `until` if that is later. */
+/*
+ * What is believed of `dir` and its entries at least until `from`, is believed until `until` if
+ * that is later; not where all came into doubt since the `seen` of `from`.
+ */
 void tree_extend_validity(struct tree *t, struct inode *dir, const struct tree_listing *from,
 	const struct tree_listing *until);
 

@@ -1376,6 +1376,7 @@ Test(tree, whatever_gave_a_belief_a_time_of_its_own_a_doubt_ends_it)
 	expect_doubt_ends(f, "f");
 	rename_in_root("f", "g", f);
 	tree_invalidate_all(tree);
+	from.seen = tree_seen(tree);
 	tree_extend_validity(tree, root, &from, &longer);
 	expect_doubt_ends(f, "g");
 	cr_assert(zero(int, tree_learn_attr(tree, f, tree_seen(tree), &news, &changed, NULL)));
@@ -1389,6 +1390,31 @@ Test(tree, whatever_gave_a_belief_a_time_of_its_own_a_doubt_ends_it)
 	expect_doubt_ends(f, "made");
 	tree_unpin(tree, f);
 	cr_expect(zero(i64, tree_attr(tree, root, &attr)));
+}
+
+/* The listing that taught it goes on, and would make it valid for longer. */
+Test(tree, what_was_over_when_a_doubt_came_no_listing_revives)
+{
+	struct tree_listing l = { .until_ms = 1, .name_until_ms = 1 };
+	const struct tree_listing longer = { .until_ms = LATER, .name_until_ms = LATER };
+	struct tree_news news = {
+		.attr = attr_of(3, S_IFREG | 0644), .until_ms = 1, .name_until_ms = 1
+	};
+	struct inode *f, *found = NULL;
+	struct attr attr;
+	bool changed;
+
+	tree_listing_begins(tree, &l);
+	f = tree_learn_name(tree, root, "f", l.seen, &news, &changed);
+	cr_assert(not(zero(ptr, f)));
+	cr_assert(tree_learn_complete(tree, root, &l));
+	tree_invalidate_all(tree);
+	tree_extend_validity(tree, root, &l, &longer);
+	cr_expect(ne(int, tree_find(tree, root, "f", 2, &found, NULL), TREE_KNOWN));
+	cr_expect(le(i64, tree_attr(tree, f, &attr), 1));
+	cr_expect(not(tree_is_listed(tree, root, 2)));
+	tree_listing_ends(tree, &l);
+	tree_unpin(tree, f);
 }
 
 /* As an audit confirms it that was asked after the doubt. */
