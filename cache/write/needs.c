@@ -186,16 +186,15 @@ static void need_also(struct batch *b, size_t step, size_t other)
 }
 
 /*
- * After a kill: the sandbox has the file, and nobody knows what the change was decided on, nor does
- * it follow on one of which that is known. Contents that are there already change nothing, and
- * nobody else is at what is staged.
+ * After a kill: the sandbox has the file that gets contents, and nobody knows what these were
+ * decided on. Contents that are there already change nothing, and nobody else is at what is staged.
+ * What is removed or replaced may be a link, of which no version is kept.
  */
-static bool lacks_base(const struct batch *b, size_t step, const struct concerned *x)
+static bool lacks_base(const struct op *q, const struct concerned *x)
 {
-	const struct op *q = b->queued[step - 1];
-	bool matters = !q->is_verified && !path_is_staged(q->change.path);
+	bool is_there = x->file && x->file->ino && !path_is_staged(x->path);
 
-	return x->file && x->file->ino && matters && !b->changes[step - 1].needs;
+	return is_there && op_changes_contents(q) && !q->is_verified;
 }
 
 void batch_needs_file(struct batch *b, size_t step, const struct steps *steps)
@@ -203,9 +202,11 @@ void batch_needs_file(struct batch *b, size_t step, const struct steps *steps)
 	struct change *c = &b->changes[step - 1];
 	const struct concerned x = concerned_by(b->queued[step - 1], c);
 
-	need_also(b, step, last_of(b, step - 1, &x, steps));
-	need_also(b, step, last_held(b, step - 1, &x));
-	if (lacks_base(b, step, &x))
+	size_t told = last_of(b, step - 1, &x, steps), held = last_held(b, step - 1, &x);
+
+	need_also(b, step, told);
+	need_also(b, step, held);
+	if (!told && !held && lacks_base(b->queued[step - 1], &x))
 		*journal_base_in(c) = writeback_version_gone;
 }
 

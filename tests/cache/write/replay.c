@@ -209,6 +209,68 @@ Test(recover, a_change_of_which_nobody_knows_what_it_was_decided_on_is_refused)
 	cr_expect(eq(u64, distant_parked(&far), 1));
 }
 
+static struct inode *entry_of(struct inode *dir, const char *name)
+{
+	struct cache_entry entry;
+	int64_t absent_ms;
+
+	cr_assert(eq(
+		int, cache_lookup(far.cache, NULL, dir, name, &entry, &absent_ms, NULL), ERR_OK));
+	return entry.inode;
+}
+
+/* The first change of the batch says nothing of what the file is. */
+Test(recover, and_so_it_is_where_a_directory_above_the_file_was_renamed_before)
+{
+	cr_assert(eq(int, mkdirat(far.scratch.fd, "d", 0755), 0));
+	scratch_write_text(&far.scratch, "d/f", "before");
+	far.tells_changes = true;
+	distant_remount(&far, NULL);
+	distant_await_deciding(&far);
+	struct inode *root = cache_root(far.cache), *i = entry_of(entry_of(root, "d"), "f");
+	bool keep;
+
+	cr_assert(eq(int, cache_open(far.cache, NULL, i, O_RDWR, &keep, NULL), ERR_OK));
+	far.tells_no_attrs = true;
+	distant_write(&far, i, 0, "more");
+	cr_assert(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	far.tells_no_attrs = false;
+	unsigned before = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	cr_assert(eq(int, cache_rename(far.cache, NULL, root, "d", root, "e", 0, NULL), ERR_OK));
+	distant_write(&far, i, 0, "ours");
+	distant_await_applies(&far, before + 1);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	scratch_write_text(&far.scratch, "d/f", "theirs, and longer");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "e/f", "theirs, and longer");
+	cr_expect(eq(u64, distant_parked(&far), 1));
+}
+
+/* Of what is no regular file nobody can lose contents. */
+Test(recover, a_link_that_nobody_else_touched_is_removed_behind_a_change_of_its_own)
+{
+	const struct change set = { .set = SET_MTIME, .mtime = { .tv_sec = 1000000 } };
+
+	cr_assert(eq(int, symlinkat("to", far.scratch.fd, "l"), 0));
+	far.tells_changes = true;
+	distant_remount(&far, NULL);
+	distant_await_deciding(&far);
+	struct inode *root = cache_root(far.cache), *l = entry_of(root, "l");
+
+	distant_hold_applies(&far, true);
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, l, &set, false, NULL), ERR_OK));
+	distant_await_applies(&far, 1);
+	cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "l", NULL), ERR_OK));
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	distant_remount(&far, NULL);
+	cr_expect(ne(int, faccessat(far.scratch.fd, "l", F_OK, AT_SYMLINK_NOFOLLOW), 0));
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
 /* Nobody of this mount made it. */
 Test(recover, a_refusal_is_told_to_the_first_barrier_and_the_first_fsync_of_the_file)
 {
@@ -517,6 +579,17 @@ Test(recover, what_others_made_of_it_after_an_answer_is_not_replaced)
 Test(recover, what_others_made_of_it_after_an_answer_is_not_overwritten)
 {
 	expect_held_against_the_first(OVERWRITES, 0);
+	distant_expect_text(&far, "f.sandboxfs-conflict", "second");
+}
+
+Test(recover, nor_is_it_where_the_answer_did_not_tell_what_it_left)
+{
+	far.tells_no_attrs = true;
+	leave_behind(OVERWRITES, false);
+	far.tells_no_attrs = false;
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs");
 	distant_expect_text(&far, "f.sandboxfs-conflict", "second");
 }
 
