@@ -12,6 +12,7 @@
 #include "cache/write/writeback.h"
 
 #include "providers/base/log.h"
+#include "providers/base/path.h"
 #include "providers/change_words.h"
 
 #include <stdlib.h>
@@ -133,12 +134,16 @@ static bool is_unasked(const struct op *q)
 			c->flags & CHANGE_BY_HANDLE);
 }
 
-/* The directory is there without what was to be removed: others removed it, too. */
+/*
+ * The directory is there without what was to be removed: others removed it, too. What stood in
+ * staging never came there where that was so.
+ */
 static bool is_removed_already(const struct op *q, const struct change_result *r)
 {
 	bool removes = q->change.op == CHANGE_UNLINK || q->change.op == CHANGE_RMDIR;
 
-	return removes && r && r->err == ERR_NOT_FOUND && r->has_parent;
+	return removes && r && r->err == ERR_NOT_FOUND &&
+		(r->has_parent || path_is_staged(q->change.path));
 }
 
 /*
@@ -191,6 +196,19 @@ static void lose_all_followers(struct op *refused)
 	lose_followers_of_file(refused, &refused->over);
 }
 
+/*
+ * Whether nothing before it is reported instead. What needs a removal that others had done, too, is
+ * of the file that is gone with that.
+ */
+static bool is_reported(const struct batch *b, size_t n)
+{
+	uint32_t needs = b->changes[n].needs;
+	bool is_first = b->results[n].err != ERR_SKIPPED;
+
+	return !b->queued[n]->is_needless &&
+		(is_first || (needs && b->queued[needs - 1]->is_needless));
+}
+
 /* Why the change of this index was. */
 static struct error why_of(const struct batch *b, size_t n)
 {
@@ -225,8 +243,7 @@ void refuse_locked(struct writeback *p, struct batch *b, size_t n)
 	} else {
 		lose_locked(p, q, refusal, &b->results[n], &why);
 	}
-	/* Not by a refusal before it, which is what is reported. */
-	if (refusal != ERR_SKIPPED && !q->is_needless)
+	if (is_reported(b, n))
 		p->refused = why;
 	if (refusal == ERR_CONFLICT && op_carries_version(q))
 		writeback_base_gone_locked(p, q);

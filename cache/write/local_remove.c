@@ -115,6 +115,8 @@ enum err local_drop_staged(struct cache *c, struct inode *i, char *staged)
 		writeback_drop_locked(p, i);
 	else if (writeback_add_locked(p, &change, &about, &q, &e))
 		cache_note_error(c, staged, &e);
+	else
+		q->is_unasked = true;
 	pthread_mutex_unlock(&p->lock);
 	free(staged);
 	return e.kind;

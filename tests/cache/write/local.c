@@ -171,6 +171,55 @@ Test(decide, what_was_removed_on_both_sides_is_no_error)
 	cr_expect(eq(int, sync_all(), ERR_OK));
 }
 
+/* The close comes in the batch of the removal, or after that. */
+static void remove_open_file(bool closes_first)
+{
+	struct inode *root = cache_root(far.cache), *i = make_and_hold("f");
+
+	cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "f", NULL), ERR_OK));
+	cr_assert(eq(int, unlinkat(far.scratch.fd, "f", 0), 0));
+	if (closes_first)
+		distant_close(&far, i);
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, sync_all(), ERR_OK));
+	if (!closes_first)
+		distant_close(&far, i);
+	cr_expect(eq(int, sync_all(), ERR_OK));
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+Test(decide, nor_is_it_where_it_was_open_here)
+{
+	distant_gather_for(&far, AN_HOUR_MS);
+	remove_open_file(true);
+}
+
+Test(decide, nor_is_it_where_it_is_closed_later)
+{
+	remove_open_file(false);
+}
+
+/* They are lost with the file: somebody is to hear of that, and not of what failed before. */
+Test(decide, what_is_written_to_a_file_that_both_sides_removed_fails_the_next_barrier)
+{
+	struct inode *root = cache_root(far.cache), *other = make_and_hold("other");
+
+	distant_refuse(&far, ERR_NO_SPACE);
+	distant_write(&far, other, 0, "text");
+	distant_hold_applies(&far, false);
+	cr_assert(eq(int, sync_all(), ERR_NO_SPACE));
+	distant_close(&far, other);
+	struct inode *i = make_and_hold("f");
+
+	distant_gather_for(&far, AN_HOUR_MS);
+	cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "f", NULL), ERR_OK));
+	cr_assert(eq(int, unlinkat(far.scratch.fd, "f", 0), 0));
+	distant_write(&far, i, 0, "text");
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, sync_all(), ERR_IO));
+	distant_close(&far, i);
+}
+
 static struct timespec mtime_of(struct inode *i)
 {
 	struct attr attr;

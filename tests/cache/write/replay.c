@@ -249,6 +249,32 @@ Test(recover, and_so_it_is_where_a_directory_above_the_file_was_renamed_before)
 	cr_expect(eq(u64, distant_parked(&far), 1));
 }
 
+/* It was open here, so what was left of it was to go from staging. */
+Test(recover, what_both_sides_removed_leaves_no_error_behind)
+{
+	struct cache_status status;
+
+	scratch_write_text(&far.scratch, "f", "before");
+	far.tells_changes = true;
+	distant_remount(&far, NULL);
+	distant_await_deciding(&far);
+	struct inode *i = open_there(), *root = cache_root(far.cache);
+
+	distant_hold_applies(&far, true);
+	cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "f", NULL), ERR_OK));
+	cr_assert(eq(int, unlinkat(far.scratch.fd, "f", 0), 0));
+	distant_await_applies(&far, 1);
+	distant_close(&far, i);
+	distant_pass_apply(&far, 1);
+	distant_await_applies(&far, 2);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	distant_remount(&far, NULL);
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	cache_get_status(far.cache, &status);
+	cr_expect(zero(u64, status.refused_inherited));
+}
+
 /* Of what is no regular file nobody can lose contents. */
 Test(recover, a_link_that_nobody_else_touched_is_removed_behind_a_change_of_its_own)
 {
