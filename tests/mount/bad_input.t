@@ -77,7 +77,7 @@ refused "an unknown log component" 1 \
 
 refused "a template for a sandbox that is there" 1 \
 	"option 'template=': local:made exists already; leave one of the two out" local:made empty -f -o template=base
-for asked in template=base env=A=b label=team=red name=box disk=10G gpu=T4 region=eu idle=60 delete_after=60 lifetime=60; do
+for asked in template=base env=A=b label=team=red name=box gpu=T4 region=eu idle=60 delete_after=60 lifetime=60; do
 	refused "$asked for a new embedded sandbox" 32 \
 		"local: a new sandbox cannot be given '${asked%%=*}='; leave it out" local: empty -f -o "$asked"
 done
@@ -87,8 +87,8 @@ refused "two networks" 1 "local: 'block_network' and 'network=host': one of them
 	local: empty -f -o block_network,network=host
 refused "a number of processes that no command needs so few of" 1 "option 'pids=7': NUMBER is 8 to 4194304" \
 	local: empty -o pids=7
-refused "a variable and a disk for a sandbox that is there" 1 \
-	"option 'env=, disk=': local:made exists already; leave one of the two out" local:made empty -f -o disk=2G,env=A=b
+refused "a variable and a GPU for a sandbox that is there" 1 \
+	"option 'env=, gpu=': local:made exists already; leave one of the two out" local:made empty -f -o gpu=T4,env=A=b
 refused "a lifetime for the embedded sandbox" 32 \
 	"local: its sandboxes cannot be given 'lifetime='; leave it out" local:made empty -f -o lifetime=60
 refused "a variable without a value" 1 \
