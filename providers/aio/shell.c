@@ -7,7 +7,7 @@
  * of output is
  *
  *      NONCEo BASE64     a piece of the program's output; of its errors with "e"
- *      NONCEo=COUNT      the end of a stream, and how many pieces it had
+ *      NONCEo=COUNT      the end of a stream, and how many characters its BASE64 had
  *      NONCExCODE        how the program ended
  *
  * which fit a terminal of 80 columns. What is missing is an error, never shorter output.
@@ -19,6 +19,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/hex.h"
 #include "providers/json.h"
+#include "providers/remote/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,11 +29,12 @@
 #define NONCE_BYTES 4
 #define NONCE_LEN   ((size_t)2 * NONCE_BYTES)
 /* Of the script's name, which nobody else in /tmp may guess. */
-#define NAME_BYTES 8
+#define NAME_BYTES  8
+#define SCRIPT_SIZE 512
 /* Removes itself, so that nothing stays in the sandbox. $P begins each line. */
 #define SCRIPT_BEGIN                                                                               \
 	"rm -f -- \"$0\"; P=%s\n"                                                                  \
-	"lines() { base64 -w 68 | { n=0; while read -r l; do echo \"$P$1$l\"; n=$((n + 1)); "      \
+	"lines() { base64 -w 68 | { n=0; while read -r l; do echo \"$P$1$l\"; n=$((n + ${#l})); "  \
 	"done; echo \"$P$1=$n\"; }; }\n"                                                           \
 	"{ { { "
 #define SCRIPT_END " 3>&-; echo \"${P}x$?\" >&3; } | lines o >&3; } 2>&1 | lines e >&3; } 3>&1\n"
@@ -41,10 +43,10 @@
 
 struct shell_run {
 	struct aio_run_request *asked;
-	char nonce[NONCE_LEN + 1], script[64], session[SESSION_ID_SIZE];
+	char nonce[NONCE_LEN + 1], script[SCRIPT_SIZE], session[SESSION_ID_SIZE];
 	bool is_reused, is_running;
-	/* Of output and errors: the pieces that came, and those that were sent; -1: no end came. */
-	long pieces[2], said[2];
+	/* Of output and errors: the characters that came, and those that were sent; -1: no end came. */
+	long characters[2], said[2];
 	int exit_code; /* -1: it did not come */
 };
 
@@ -77,13 +79,13 @@ static enum err upload_script(const struct shell_run *run, struct error *e)
 
 static enum err put_exec(const struct shell_run *run, struct buf *body, struct error *e)
 {
+	AUTO_BUF struct buf command = BUF_INIT(8 * SCRIPT_SIZE);
 	struct json_writer w = { .out = body };
-	char command[sizeof run->script + 8];
 
-	snprintf(command, sizeof command, "bash %s", run->script);
+	remote_text_add(&command, (const char *const[]){ "bash", run->script, NULL });
 	json_put_open(&w, NULL);
 	json_put_text(&w, "id", run->session);
-	json_put_text(&w, "command", command);
+	json_put_text(&w, "command", buf_text(&command));
 	json_put_integer(&w, "timeout", aio_answer_ms(run->asked->call) / 1000 + 1);
 	json_put_boolean(&w, "truncate", false);
 	json_put_close(&w);
@@ -117,7 +119,7 @@ static enum err pass_piece(
 		run->said[is_error] = strtol(text + 1, NULL, 10);
 		return ERR_OK;
 	}
-	run->pieces[is_error]++;
+	run->characters[is_error] += (long)len;
 	kind = base64_decode(&piece, text, len, e);
 	return kind ? kind
 		    : run->asked->sink(run->asked->sink_context, stream, piece.bytes, piece.len, e);
@@ -143,7 +145,7 @@ static enum err check_whole(const struct shell_run *run, struct error *e)
 	bool is_whole = run->exit_code >= 0 && run->exit_code <= 255;
 
 	for (int i = 0; i < 2; i++)
-		is_whole = is_whole && run->said[i] == run->pieces[i];
+		is_whole = is_whole && run->said[i] == run->characters[i];
 	return is_whole ? ERR_OK
 			: error_set(e, ERR_PROTOCOL,
 				  "aio:%s: running a program: its output came back from the "
@@ -244,7 +246,7 @@ static enum err run_once(struct shell_run *run, struct error *e)
 	return kind;
 }
 
-static enum err name_it(struct shell_run *run, struct error *e)
+static enum err name_it(struct shell_run *run, const char *dir, struct error *e)
 {
 	unsigned char random[NONCE_BYTES + NAME_BYTES];
 	char name[2 * NAME_BYTES + 1];
@@ -253,20 +255,45 @@ static enum err name_it(struct shell_run *run, struct error *e)
 		return error_errno(e, errno, "getrandom");
 	hex_encode(run->nonce, random, NONCE_BYTES);
 	hex_encode(name, random + NONCE_BYTES, NAME_BYTES);
-	snprintf(run->script, sizeof run->script, "/tmp/.sandboxfs-%s", name);
+	snprintf(run->script, sizeof run->script, "%s/.sandboxfs-%s", dir, name);
 	return ERR_OK;
+}
+
+static enum err bring_to(struct shell_run *run, const char *dir, struct error *e)
+{
+	enum err kind = name_it(run, dir, e);
+
+	return kind ? kind : upload_script(run, e);
+}
+
+/*
+ * It has the command and its environment, so it goes to staging, which its owner alone reads. That is
+ * not there before the attach, and in a container that was made anew.
+ */
+static enum err bring_script(struct shell_run *run, struct error *e)
+{
+	const struct attachment *at = &run->asked->a->at;
+	const char *staging = at->has_remote ? at->remote.staging : NULL;
+	struct error why = { 0 };
+	enum err kind = ERR_NOT_FOUND;
+
+	if (staging && strlen(staging) < SCRIPT_SIZE / 2)
+		kind = bring_to(run, staging, &why);
+	if (kind == ERR_NOT_FOUND)
+		return bring_to(run, "/tmp", e);
+	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
 enum err aio_shell_run(struct aio_run_request *asked, int *exit_code, struct error *e)
 {
 	struct shell_run run = { .asked = asked, .said = { -1, -1 }, .exit_code = -1 };
 	struct error why = { 0 };
-	enum err kind = name_it(&run, &why);
+	enum err kind = ERR_OK;
 
-	if (!kind && asked->upload)
+	if (asked->upload)
 		kind = aio_upload(asked->a, asked->call, asked->upload, &why);
 	if (!kind)
-		kind = upload_script(&run, &why);
+		kind = bring_script(&run, &why);
 	if (!kind)
 		kind = run_once(&run, &why);
 	/* The service's refusals of a session: nothing was run. */

@@ -73,3 +73,26 @@ Test(shell, what_the_service_ended_has_failed)
 	canned_stop(&fixture()->server);
 	cr_expect(strstr(fixture()->e.text, "'terminated'") != NULL, "%s", fixture()->e.text);
 }
+
+Test(shell, the_script_is_where_its_owner_alone_can_read)
+{
+	static const struct canned_row rows[] = { { UPLOAD, 200, GOOD, NULL },
+		{ SHELL "sessions/create ", 200, GOOD, NULL },
+		{ SHELL "exec ", 200, SAYS("completed", ""), NULL },
+		{ "DELETE /v1/shell/sessions/s1 ", 200, GOOD, NULL } };
+	struct attachment *at = &fixture()->sandbox.at;
+	char staging[] = "/it is/.sandboxfs";
+	struct heard heard = { "", "" };
+	int code;
+
+	FIXTURE_START(NULL, rows);
+	at->has_remote = true;
+	at->remote.staging = staging;
+	run(&heard, &code);
+	canned_stop(&fixture()->server);
+	cr_expect(fixture_has(0, "/it is/.sandboxfs/.sandboxfs-"));
+	cr_expect(fixture_has(2, "/it is/.sandboxfs/.sandboxfs-"));
+	cr_expect(eq(int, fixture_has(2, "bash /it is"), false));
+	at->has_remote = false;
+	at->remote.staging = NULL;
+}

@@ -15,6 +15,7 @@ mount_sandbox shell
 head -c 300000 /dev/urandom >large
 cp large "$MNT/large"
 echo "ünï" >"$MNT/a b"
+settle
 is "a file with a name of two words" "$(ctl exec "$SOURCE" -- cat "a b")" "ünï"
 ctl exec "$SOURCE" -- cat large >there
 ok "a large file is there, and its bytes come back by a command" cmp large there
