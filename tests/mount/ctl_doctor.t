@@ -39,7 +39,8 @@ PATH=$PWD/played:$PWD/none "$SANDBOXCTL" doctor >out
 if [ -r /dev/net/tun ] && [ -w /dev/net/tun ]; then
 	is "what makes a network for local:" "$(line slirp4netns)" "ok slirp4netns slirp4netns version 9"
 else
-	like "what makes a network for local: lacks a device" "$(line slirp4netns)" "^warn slirp4netns .*/dev/net/tun cannot be opened"
+	like "what makes a network for local: lacks a device" "$(line slirp4netns)" \
+		"^warn slirp4netns .*/dev/net/tun cannot be opened"
 fi
 is "what runs containers" "$(line containers)" "ok containers podman version 9"
 PATH=$PWD/none "$SANDBOXCTL" doctor >out

@@ -54,7 +54,8 @@ theirs
 		program, store, patience = sys.argv[1:]
 		end = time.monotonic() + float(patience)
 		doctor = subprocess.Popen([program, "doctor", "--live", "aio", "--json"], stdout=subprocess.PIPE)
-		while not glob.glob(store + "/sandboxfs-doctor-" + 16 * "[0-9a-f]") and doctor.poll() is None and time.monotonic() < end:
+		made = store + "/sandboxfs-doctor-" + 16 * "[0-9a-f]"
+		while not glob.glob(made) and doctor.poll() is None and time.monotonic() < end:
 		    time.sleep(0.01)
 		doctor.send_signal(signal.SIGINT)
 		print(doctor.communicate(timeout=float(patience))[0].decode())

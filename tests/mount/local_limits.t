@@ -118,7 +118,8 @@ else
 		"needs slirp4netns, which (is not installed: apt install slirp4netns|could not make one here)"
 fi
 if [ "$(id -u)" -eq 0 ] && command -v slirp4netns >/dev/null && ! as_user test -w /dev/net/tun; then
-	like "a device that its user cannot open is told" "$(as_user env XDG_DATA_HOME="$SCRATCH/data.nat" "$SANDBOXCTL" create local --network nat 2>&1)" \
+	like "a device that its user cannot open is told" \
+		"$(as_user env XDG_DATA_HOME="$SCRATCH/data.nat" "$SANDBOXCTL" create local --network nat 2>&1)" \
 		"needs slirp4netns, which could not make one here: /dev/net/tun cannot be opened"
 fi
 for_each_user unbounded

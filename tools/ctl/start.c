@@ -60,7 +60,7 @@ static bool has(const char *program, const char *what, const char *name)
 	return !run_words(WORDS(program, what, "inspect", name), false, &code, NULL) && !code;
 }
 
-/* The first that has the container, else the image, else one that works: docker without its daemon does not. */
+/* The first that has the container, else the image, else works: docker needs its daemon. */
 static enum err find_program(struct starting *s, struct error *e)
 {
 	static const char *const programs[] = { "docker", "podman" };
