@@ -45,7 +45,7 @@ struct shell_run {
 	struct aio_run_request *asked;
 	char nonce[NONCE_LEN + 1], script[SCRIPT_SIZE], session[SESSION_ID_SIZE];
 	bool is_reused, is_running;
-	/* Of output and errors: the characters that came, and those that were sent; -1: no end came. */
+	/* Of output and errors: the characters that came; that were sent, -1: no end came. */
 	long characters[2], said[2];
 	int exit_code; /* -1: it did not come */
 };
@@ -267,8 +267,8 @@ static enum err bring_to(struct shell_run *run, const char *dir, struct error *e
 }
 
 /*
- * It has the command and its environment, so it goes to staging, which its owner alone reads. That is
- * not there before the attach, and in a container that was made anew.
+ * The script has the command and its environment, so it goes to staging, which is its owner's alone.
+ * Before the attach, and in a container that was made anew, there is no staging.
  */
 static enum err bring_script(struct shell_run *run, struct error *e)
 {

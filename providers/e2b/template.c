@@ -159,7 +159,7 @@ static enum err make(struct template *t, const struct call *call, const char *na
 	return kind ? kind : begin_build(t, call, e);
 }
 
-/* Whoever asked for it may have ended before this. One who has begun it since makes this refused. */
+/* The maker of a build may have ended before it began it; a build that has begun refuses this. */
 static void begin_again(struct template *t, const struct call *call)
 {
 	struct error why = { 0 };

@@ -87,8 +87,8 @@ static enum err make_image(
 }
 
 /*
- * It has its name once it is whole: whoever sees it mounts it. One process makes disks at a time, so
- * one that is not whole yet is of a process that was killed.
+ * An image has its name once it is whole, because the next who opens the sandbox mounts it. One
+ * process makes disks at a time; an image that is not whole then is that of a killed process.
  */
 static enum err make_whole(
 	int store, const char *path, const char *image, int64_t mb, struct error *e)

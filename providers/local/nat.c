@@ -73,7 +73,7 @@ enum err nat_check(struct error *e)
 	return kind;
 }
 
-/* It reads what the command sends, so it gives up its rights first, where it can do so here. */
+/* The program parses a command's packets, so it gives up its rights first, where it can. */
 enum err nat_start(struct nat *n, pid_t jailed, const struct call *call, struct error *e)
 {
 	const struct call plain = { 0 };
