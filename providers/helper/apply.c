@@ -4,6 +4,7 @@
 #include "providers/helper/follow.h"
 #include "providers/helper/sys.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -210,9 +211,21 @@ static enum err judge_version(const struct place *p, const struct version *v,
 	return error_set(e, ERR_CONFLICT, "%s: was changed in the sandbox", path);
 }
 
+/* The removal says that itself: there are no contents of others that it would take away. */
+static bool is_gone_already(const struct work *w)
+{
+	struct attr there;
+
+	return w->change->op == CHANGE_UNLINK && sys_stat(w->at.fd, w->at.name, &there) &&
+		errno == ENOENT;
+}
+
 static enum err judge_versions(const struct work *w, struct error *e)
 {
 	const struct change *c = w->change;
+
+	if (is_gone_already(w))
+		return ERR_OK;
 	enum err k = judge_version(&w->at, &c->version, &c->target, c->path, e);
 
 	if (k != ERR_OK || !has_second(c))
@@ -408,6 +421,14 @@ static void describe_bytes(struct work *w)
 		r->count = c->length;
 	if (c->op == CHANGE_APPEND && r->has_attr && r->attr.size >= r->count)
 		r->offset = r->attr.size - r->count;
+}
+
+void work_tell_parents(struct work *w)
+{
+	if (check_change(w->change, NULL) != ERR_OK)
+		return;
+	find_places(w, false, NULL);
+	describe_parents(w);
 }
 
 /* Perhaps its name is gone again. */

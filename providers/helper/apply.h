@@ -61,6 +61,8 @@ enum err work_carry_out(struct work *w, struct error *e);
 /* It is refused for good: what was made for it alone goes. */
 void work_refused(const struct work *w);
 void work_describe(struct work *w);
+/* Of one that was refused before: the directories as they are now. */
+void work_tell_parents(struct work *w);
 void work_release(struct work *w);
 
 /* What is to be known of a change that is done again: apply_again.c */

@@ -33,13 +33,21 @@ static void tell_present(struct work *w, struct version left)
 	work_describe(w);
 }
 
+/* What is not there, in a directory that is, may be what was wanted: now as then. */
+static void tell_refused(struct work *w, enum err err, const char *why)
+{
+	refuse(w->result, err, why);
+	if (err == ERR_NOT_FOUND)
+		work_tell_parents(w);
+}
+
 /* Was it refused, it still is; was it done, the present can be told. */
 static void tell_again(struct sequence *s, uint64_t number, struct work *w)
 {
 	struct fate fate = sequence_fate(s, number);
 
 	if (fate.err) {
-		refuse(w->result, fate.err, fate.why);
+		tell_refused(w, fate.err, fate.why);
 		return;
 	}
 	tell_present(w, fate.left);
@@ -150,7 +158,7 @@ static void tell_became(const struct root *r, const struct apply_request *reques
 	struct work w = WORK_ON(r, request->changes, result);
 
 	if (became)
-		refuse(result, became, "");
+		tell_refused(&w, became, "");
 	else
 		tell_present(&w, (struct version){ 0 });
 	work_release(&w);

@@ -191,6 +191,19 @@ BEHAVIOUR(journal, each_of_the_two_records_counts_its_own_numbers)
 	cr_expect(outside_holds(s, "f", "21"));
 }
 
+/* As where the first answer was lost. */
+BEHAVIOUR(journal, a_removal_of_what_is_gone_tells_the_directory_each_time)
+{
+	const struct change removal = CHANGE(UNLINK, "gone");
+
+	for (int n = 0; n < 2; n++) {
+		struct change_result r = number_one(s, removal, 1);
+
+		cr_expect(eq(int, r.err, ERR_NOT_FOUND), "%d", n);
+		cr_expect(r.has_parent, "%d", n);
+	}
+}
+
 /* ---- What a change is based on ---- */
 
 static struct version version_of(struct attr a)

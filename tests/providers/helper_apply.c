@@ -107,6 +107,16 @@ Test(helper_apply, unlink_of_the_last_name_tells_that_none_is_left)
 	cr_expect(eq(uint, last.attr.nlink, 0));
 }
 
+/* Whoever removed it: nobody's version of it is left. */
+Test(helper_apply, unlink_of_what_is_gone_tells_the_directory_and_no_conflict)
+{
+	const struct version version = { .size = 1, .ctime = { .tv_sec = 1 } };
+	struct change_result gone = applied(UNLINK, "f", .version = version);
+
+	cr_expect(eq(int, gone.err, ERR_NOT_FOUND));
+	cr_expect(gone.has_parent);
+}
+
 /* rename(2) between two names of one inode does nothing, and the name would stay. */
 Test(helper_apply, unlink_of_a_second_name_of_what_is_kept_removes_it)
 {

@@ -249,6 +249,27 @@ Test(recover, and_so_it_is_where_a_directory_above_the_file_was_renamed_before)
 	cr_expect(eq(u64, distant_parked(&far), 1));
 }
 
+/* It says then which version of the file was to be removed. */
+Test(recover, what_both_sides_removed_before_a_kill_is_not_parked)
+{
+	scratch_write_text(&far.scratch, "f", "before");
+	far.tells_changes = true;
+	distant_remount(&far, NULL);
+	distant_await_deciding(&far);
+	struct inode *root = cache_root(far.cache);
+
+	cache_forget(far.cache, entry_of(root, "f"), 1);
+	distant_hold_applies(&far, true);
+	cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "f", NULL), ERR_OK));
+	distant_await_applies(&far, 1);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	cr_assert(eq(int, unlinkat(far.scratch.fd, "f", 0), 0));
+	distant_remount(&far, NULL);
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
 /* It was open here, so what was left of it was to go from staging. */
 Test(recover, what_both_sides_removed_leaves_no_error_behind)
 {
