@@ -287,8 +287,9 @@ static void take_negatives_locked(struct taking *k)
 static void take_inode_locked(struct taking *k, struct inode *i)
 {
 	bool has_attr = i != k->tree->root && has_attr_locked(k->tree, i, k->now_ms);
+	bool keeps = has_attr ? keeps_attr_locked(k->tree, i, k->now_ms) : !i->opens;
 
-	if (has_attr ? keeps_attr_locked(k->tree, i, k->now_ms) : !i->opens) {
+	if (keeps || k->count == k->room) {
 		raise_until(&k->tree->kernel_keeps_until_ms,
 			i == k->tree->root ? 0 : i->kernel_until_ms);
 		return;
@@ -299,8 +300,10 @@ static void take_inode_locked(struct taking *k, struct inode *i)
 
 static void take_dentry_locked(struct taking *k, struct dentry *d)
 {
-	if (!has_name_locked(k->tree, d, k->now_ms) ||
-		is_held_again_locked(k->tree, d->until_ms, k->now_ms)) {
+	bool keeps = !has_name_locked(k->tree, d, k->now_ms) ||
+		is_held_again_locked(k->tree, d->until_ms, k->now_ms);
+
+	if (keeps || k->count == k->room) {
 		raise_until(&k->tree->kernel_keeps_until_ms, d->kernel_until_ms);
 		return;
 	}
@@ -308,7 +311,10 @@ static void take_dentry_locked(struct taking *k, struct dentry *d)
 	take_name(k, d->dir, d->name);
 }
 
-/* A bucket is taken whole. No honest sandbox makes one that is longer than the room. */
+/*
+ * A bucket is taken whole. No honest sandbox makes one that is longer than the room: what is left
+ * of such a one the next doubt takes.
+ */
 static bool fits(const struct taking *k, size_t chain)
 {
 	return !k->count || chain <= k->room - k->count;
@@ -326,7 +332,7 @@ static bool take_inodes_locked(struct taking *k)
 			chain++;
 		if (!fits(k, chain))
 			return false;
-		for (struct inode *i = first; i && k->count < k->room; i = i->next_in_bucket)
+		for (struct inode *i = first; i; i = i->next_in_bucket)
 			take_inode_locked(k, i);
 	}
 	return t->inodes_taken == t->inodes_room;
@@ -344,7 +350,7 @@ static bool take_names_locked(struct taking *k)
 			chain++;
 		if (!fits(k, chain))
 			return false;
-		for (struct dentry *d = first; d && k->count < k->room; d = d->next_in_bucket)
+		for (struct dentry *d = first; d; d = d->next_in_bucket)
 			take_dentry_locked(k, d);
 	}
 	return t->names_taken == t->names_room;
@@ -352,11 +358,12 @@ static bool take_names_locked(struct taking *k)
 
 void taking_begins_locked(struct tree *t)
 {
-	bool has_any = t->opens || t->kernel_until_ms > tree_now_ms();
+	bool is_used = t->kernel_until_ms > tree_now_ms();
 
 	t->negative_taken = TAILQ_FIRST(&t->negatives);
-	t->inodes_taken = has_any ? 0 : t->inodes_room;
-	t->names_taken = has_any ? 0 : t->names_room;
+	/* The pages of an open file are used, whatever time that says. */
+	t->inodes_taken = is_used || t->opens ? 0 : t->inodes_room;
+	t->names_taken = is_used ? 0 : t->names_room;
 	t->kernel_keeps_until_ms = 0;
 }
 
