@@ -1,18 +1,21 @@
 /*
- * tree.h - the metadata we know: inodes, their names, and how long each may be believed.
+ * tree.h - metadata of the sandbox: inodes, their names, and until when each is valid.
  *
- * An inode is what (dev, ino) and the time of birth tell apart; two names of one file are two
- * dentries of one inode. A directory that the sandbox moved becomes a new inode here: only a rename
- * through the mount moves one that the kernel has, so that what is below it stands at least as deep
- * in the kernel as here. What was made here and the sandbox has not heard of is provisional: it has
- * a number of our own, by which nothing is found. The tree makes no provider calls. One lock covers
- * it all and is held only inside the functions below; they may be called from any thread.
+ * The pair (dev, ino) and the time of birth tell inodes apart; two names of one file are two
+ * dentries of one inode. A directory that others moved becomes a new inode here. Only a rename
+ * through the mount moves a directory that the kernel has, so that what is below it stands at least
+ * as deep in the kernel as here. An inode that was made here is provisional until the sandbox
+ * answers: it has a number of our own, by which nothing is found.
  *
- * A serial number that every local change takes when it begins and when it ends keeps answers and changes apart:
- *   seen    Whoever asks the sandbox reads it before (tree_seen) and hands it back with the answer. What it says of an
- *           inode that changed here since is not believed.
- *   stamp   of a path: the newest number at which anything on the way was renamed or removed here. A result that was got
- *           through a path whose stamp moved is asked for again (tree_path_held).
+ * The tree makes no provider calls. One lock covers the tree and is held only inside the functions
+ * below; any thread may call them.
+ *
+ * A serial number keeps answers and changes apart. Every local change takes one when it begins and
+ * one when it ends.
+ *   seen    Read before a question to the sandbox (tree_seen) and handed back with the answer. The
+ *           answer is not valid for an inode that changed here since.
+ *   stamp   Of a path: the newest number at which a name on the path was renamed or removed here. A
+ *           result is asked for again where the stamp of its path has moved (tree_path_held).
  */
 #pragma once
 
@@ -25,102 +28,109 @@ struct tree;
 struct tree_listing;
 struct dentry;
 
-/* What few inodes have at a time. */
+/* Fields that few inodes need at a time. */
 struct inode_extra {
-	/* A number of its own, while somebody may remember it; 0: attr.ino is shown. */
+	/* The inode's shown number, kept while a program may remember it; 0: attr.ino is shown. */
 	uint64_t shown_ino;
-	struct kept_ctime *kept_ctime;   /* shown instead: ctime.c; NULL: attr.ctime is */
+	struct kept_ctime *kept_ctime;   /* ctime.c: shown instead; NULL: attr.ctime is shown */
 	char *staged;                    /* staging path while unlinked but open; else NULL */
-	char *was_at;                    /* where it lost its last name by others; or NULL */
+	char *was_at;                    /* the path of the last name, which others took; or NULL */
 	char *link;                      /* a symbolic link's text; NULL: not known */
 	LIST_HEAD(, negative) negatives; /* a directory's negative entries in the kernel */
-	int64_t delegated_until_ms;      /* the end of the use of what tree_delegate() gave */
-	pid_t delegated_to; /* the thread that uses the kernel's; -1: several; 0: none */
-	unsigned replacing; /* changes to come that make it another inode of the sandbox */
-	uint64_t replaced;  /* the serial number of the last one that did */
+	int64_t delegated_until_ms;      /* the kernel uses what tree_delegate() gave until then */
+	/* The thread that the attributes are delegated to; -1: several; 0: none. */
+	pid_t delegated_to;
+	unsigned replacing; /* pending changes that make this another inode of the sandbox */
+	uint64_t replaced;  /* the serial number of the last such change */
 };
 
 /*
- * Small, because hundreds of thousands are known: flags are bits, nothing stands between
- * alignments, and what few have is apart.
+ * Hundreds of thousands are known, so an inode is small: flags are bits, fields leave no gaps of
+ * alignment, and rare fields are in `extra`.
  */
 struct inode {
-	uint32_t magic;   /* INODE_MAGIC: checked where the kernel hands a number back */
-	bool settled : 1; /* the attributes were read at least one clock tick after the last change */
-	bool removing : 1;     /* an unlink without a staged copy is under way: do not open */
-	bool hashed : 1;       /* found by (dev, ino) */
-	bool gone : 1;         /* removed through the mount, no name left */
-	bool keeps_number : 1; /* gone, and remembered by its number: no other inode shows that */
+	uint32_t magic;    /* INODE_MAGIC, checked where the kernel hands a number back */
+	bool settled : 1;  /* attributes read at least one clock tick after the last change */
+	bool removing : 1; /* an unlink without a staged copy is under way: do not open */
+	bool hashed : 1;   /* found by (dev, ino) */
+	bool gone : 1;     /* removed through the mount, no name left */
+	/* Gone, and remembered by its number: no other inode shows that number. */
+	bool keeps_number : 1;
 	bool complete : 1;     /* every entry of this directory is a dentry here */
-	bool lists_alone : 1; /* too large for a listing of what is below it, too, or not to be read */
+	bool lists_alone : 1;  /* listed without what is below: too large, or unreadable */
 	bool link_is_ours : 1; /* the text was written through this mount */
 	bool has_pages : 1;
 	bool is_idle : 1;
-	bool own : 1;         /* the attributes are what a change of ours made them */
-	bool unwatched : 1;   /* the change stream tells nothing of what is in this directory */
-	bool provisional : 1; /* made here, and the sandbox has not answered yet */
-	bool made_here : 1;   /* by a change of this mount */
-	bool strays : 1; /* a directory that was moved here, and the sandbox has it where it was */
-	bool maybe_foreign : 1;  /* since tree_base(): it may be that others changed it */
-	uint16_t moving;         /* renames and removals of its names under way */
-	struct attr attr;        /* as the sandbox has it */
-	int64_t attr_until_ms;   /* monotonic; believed until then */
-	uint64_t changed;        /* the serial number of its last local change */
-	uint64_t moved;          /* likewise: of a rename or a removal of one of its names */
+	bool own : 1;         /* the attributes come from a change of ours */
+	bool unwatched : 1;   /* the change stream does not report the entries of this directory */
+	bool provisional : 1; /* made here, not yet answered by the sandbox */
+	bool made_here : 1;   /* made by a change of this mount */
+	bool strays : 1; /* a directory that is moved locally: the sandbox still has the old path */
+	bool maybe_foreign : 1; /* maybe changed by others since tree_base() */
+	uint16_t moving;        /* renames and removals of its names under way */
+	struct attr attr;       /* as the sandbox has it */
+	int64_t attr_until_ms;  /* monotonic; the attributes are valid until then */
+	uint64_t changed;       /* the serial number of its last local change */
+	/* The serial number of the last rename or removal of one of its names. */
+	uint64_t moved;
 	unsigned changing;       /* local changes under way */
-	unsigned foreseen;       /* those of them whose effect the attributes show already */
-	unsigned owed;           /* changes of its own names that were not sent yet */
+	unsigned foreseen;       /* changes under way whose local effect the attributes show */
+	unsigned owed;           /* pending changes of its own names */
 	unsigned pins;           /* uses inside the cache */
 	unsigned opens;          /* handles */
-	uint32_t awaited;        /* the listing under way that will tell its entries; 0: none */
-	int64_t kernel_until_ms; /* the kernel may use attributes that it was given until then */
-	uint64_t
-		kernel_attr; /* a hash of what the kernel was given; 0: one of several, or nothing */
+	uint32_t awaited;        /* the listing under way that will list this directory; 0: none */
+	int64_t kernel_until_ms; /* the kernel may use its attributes until then */
+	/* A hash of the attributes that the kernel has; 0: none, or one of several answers. */
+	uint64_t kernel_attr;
 	uint64_t kernel_refs; /* lookups the kernel has not forgotten */
-	/* What only regular files have stands where only directories have something. */
+	/* Fields of regular files share space with fields of directories. */
 	union {
-		uint64_t pages;   /* which version the kernel's pages were filled from */
+		uint64_t pages;   /* the version that the kernel's pages were filled from */
 		int64_t asked_ms; /* when an entry of the directory was last asked for alone */
 	};
 	union {
-		/* Where a sequential reader goes on: cache/read/read_ahead.h, under its lock. */
+		/*
+		 * The next offset of a sequential reader: cache/read/read_ahead.h, under its lock.
+		 */
 		uint64_t read_next;
-		/* What the directory's last listing said of the entries' attributes is believed until then. */
+		/* The entries' attributes of the directory's last listing are valid until then. */
 		int64_t listed_until_ms;
 	};
-	struct inode_extra *extra; /* NULL: nothing of it, as of nearly all */
-	struct inode_ops
-		*backlog; /* writes not sent yet: cache/write/writeback.h, under its lock */
+	struct inode_extra *extra; /* NULL, as for nearly all inodes: all zero */
+	struct inode_ops *backlog; /* pending ops: cache/write/writeback.h, under its lock */
 	int64_t complete_until_ms;
-	struct dentry *names;    /* its dentries */
-	struct dentry *children; /* of a directory */
+	struct dentry *names;    /* dentries of this inode */
+	struct dentry *children; /* a directory's dentries */
 	struct inode *next_in_bucket;
-	/* Not used by anyone: oldest first. `idle_next` also chains directories that were just lost. */
+	/* The idle list, oldest first. `idle_next` also chains directories that were just lost. */
 	struct inode *idle_prev, *idle_next;
 };
 
-/* 288 bytes with what malloc adds, and a dentry has 96: half a kilobyte a name, with the tables. */
+/*
+ * An inode takes 288 bytes with malloc's overhead, a dentry 96: half a kilobyte a name, with the
+ * tables.
+ */
 _Static_assert(sizeof(struct inode) <= 280, "200,000 entries no longer fit into 100 MB");
 
 #define INODE_MAGIC 0x1d0de511u
 
-/* `idle_max`: inodes kept though nobody uses them. `root`: the shown directory's attributes. */
+/* `idle_max`: the number of unused inodes kept. `root`: the shown directory's attributes. */
 struct tree *tree_new(const struct attr *root, size_t idle_max);
 void tree_free(struct tree *t);
 struct inode *tree_root(struct tree *t);
 
 /*
- * What is shown of files that are made or changed here is noted in `shown`, and what was noted is
- * shown again. To be called before anything is learned but the root.
+ * Records in `shown` what is shown of files that are made or changed here, and shows earlier
+ * records again. Call it before the tree learns anything but the root.
  */
 struct shown;
 void tree_remembers(struct tree *t, struct shown *shown);
 
-/* Pins: while one is held the inode stays. */
+/* A pinned inode stays. */
 void tree_pin(struct tree *t, struct inode *i);
 void tree_unpin(struct tree *t, struct inode *i);
 void tree_kernel_get(struct tree *t, struct inode *i);
-/* As tree_close() says, for what may be open without a handle. */
+/* As tree_close(), for files that may be open without a handle. */
 char *tree_kernel_forget(struct tree *t, struct inode *i, uint64_t count);
 
 /* ---- Paths ---- */
@@ -129,47 +139,49 @@ struct tree_path {
 	char *text; /* to be freed */
 	uint64_t stamp;
 	/*
-	 * The sandbox has not heard of what leads there, or of foreseen changes of the inode: what it would answer now is
-	 * not what is shown here. Whoever asks waits until it has.
+	 * A change on the path, or a local change of the inode, is pending: the sandbox's answer
+	 * would differ from what is shown here. A caller that asks the sandbox waits for these
+	 * changes first.
 	 */
 	bool is_unsynced;
-	const struct inode *dir; /* where its last name stands; only to be compared with */
+	const struct inode *dir; /* the directory of its last name; only to be compared with */
 };
 
 #define AUTO_TREE_PATH __attribute__((cleanup(tree_path_release)))
 void tree_path_release(struct tree_path *p);
 
-/* The path of `i`, or of `name` in it when `name` is not NULL. ERR_STALE: it has no name (any more). */
+/*
+ * The path of `i`, or of `name` in it when `name` is not NULL. ERR_STALE: `i` has no name any more.
+ */
 enum err tree_path(
 	struct tree *t, struct inode *i, const char *name, struct tree_path *out, struct error *e);
 
 /*
- * Where `i`, which is in use and has no name any more, stood last; to be freed. NULL: it has a
- * name, or went by a change of ours, or was looked for in vain.
+ * The last path of `i`, which is in use and has no name any more; to be freed. NULL: `i` has a
+ * name, or was removed by a change of ours, or a search was in vain.
  */
 char *tree_was_at(struct tree *t, struct inode *i);
 void tree_looked_in_vain(struct tree *t, struct inode *i);
 
-/* Whether the path still leads where it led, nothing on it having been moved since; waits for moves under way. */
+/* Whether no name on the path has been moved since tree_path(). Waits for moves under way. */
 bool tree_path_held(struct tree *t, struct inode *i, const struct tree_path *p);
 
 /*
- * How many directories lie between the root and an entry of a directory: 0 where that is the root.
- * Of a directory that has lost its name, or below one, fewer: as many as are sure to be there,
- * wherever it was.
+ * The number of directories between the root and an entry of a directory: 0 for entries of the
+ * root. For a directory without a name, or below one, the number is the least that is certain.
  */
 struct tree_depth {
 	unsigned depth;
 	unsigned least;     /* while a rename moves the directory: the lesser of both depths */
-	int64_t settles_ms; /* the kernel has moved it in so many ms; 0: no rename moves it */
+	int64_t settles_ms; /* the kernel has moved the directory in so many ms; 0: no rename */
 };
 
 struct tree_depth tree_depth_in(struct tree *t, const struct inode *dir);
-/* To be called before and after a link's text is made that climbs more than once. */
+/* Call this before and after making a link's text that climbs more than once. */
 void tree_climbs(struct tree *t);
 /*
- * How many ms the answer to a rename of this thread has to wait, so that programs which resolve
- * such a text are through before the kernel moves a directory up.
+ * The ms that the answer to a rename of this thread has to wait. By then programs that resolve such
+ * a text are through, and the kernel may move a directory up.
  */
 int64_t tree_move_answer_waits(struct tree *t);
 /* A rename of this thread was answered. */
@@ -182,15 +194,19 @@ bool tree_has_risen(struct tree *t, const struct inode *dir, uint64_t since);
 
 /* ---- Asking ---- */
 
-/* TREE_INVALID: it would be known, or absent, were the tree trusted. */
+/* TREE_INVALID: only the tree's validity is missing for TREE_KNOWN or TREE_ABSENT. */
 enum tree_answer { TREE_KNOWN, TREE_ABSENT, TREE_INVALID, TREE_UNKNOWN };
 
-/* TREE_KNOWN: *out is pinned. TREE_ABSENT: *absent_until_ms (may be NULL) says until when. */
+/*
+ * TREE_KNOWN: *out is pinned. TREE_ABSENT: *absent_until_ms (may be NULL) is the end of its
+ * validity.
+ */
 enum tree_answer tree_find(struct tree *t, struct inode *dir, const char *name, int64_t now_ms,
 	struct inode **out, int64_t *absent_until_ms);
 
 /*
- * The kernel keeps any answer for so long at most: the answer may cross a notice that outdates it.
+ * The longest time that the kernel keeps an answer, since an answer may cross the notice that
+ * invalidates it.
  */
 #define TREE_KERNEL_MAX_MS 60000
 
@@ -199,22 +215,27 @@ enum tree_answer tree_find(struct tree *t, struct inode *dir, const char *name, 
  */
 int64_t tree_give_name(struct tree *t, struct inode *dir, const char *name, const struct inode *i);
 
-/* A copy of the attributes as they are to be shown, and until when they are believed (monotonic ms, 0: not at all). */
+/*
+ * Copies the attributes to be shown. Returns until when they are valid (monotonic ms; 0: invalid).
+ */
 int64_t tree_attr(struct tree *t, struct inode *i, struct attr *out);
 
-/* Adjusts attributes of `i` that the sandbox gave to what is to be shown: a name in staging does not count. */
+/*
+ * Changes the sandbox's attributes of `i` into the ones to be shown: a name in staging does not
+ * count.
+ */
 void tree_show(struct tree *t, struct inode *i, struct attr *attr);
 
-/* Of a directory and of the one above it, as they are to be shown. */
+/* The attributes to be shown of a directory and of the one above it. */
 void tree_dot_attrs(struct tree *t, struct inode *dir, struct attr *self, struct attr *above);
 
-/* A number of its own: nothing that was asked earlier has the same. */
+/* A new serial number: no earlier question has the same. */
 uint64_t tree_seen(struct tree *t);
-/* All zero while it is to become another inode of the sandbox. */
+/* All zero while a pending change makes `i` another inode of the sandbox. */
 struct expect tree_expect(struct tree *t, struct inode *i);
-/* The one that it is until then. */
+/* The inode that `i` is until that change. */
 struct expect tree_expect_replaced(struct tree *t, struct inode *i);
-/* Whether `attr` is of this inode. */
+/* Whether `attr` belongs to this inode. */
 bool tree_is(struct tree *t, struct inode *i, const struct attr *attr);
 
 /* ---- Answers of the sandbox ---- */
@@ -222,59 +243,63 @@ bool tree_is(struct tree *t, struct inode *i, const struct attr *attr);
 struct tree_news {
 	struct attr attr;
 	const char *link;
-	int64_t until_ms;      /* the attributes are believed until then */
-	int64_t name_until_ms; /* and the name */
-	struct timespec now;   /* the sandbox's clock when it answered; 0 unknown */
-	uint64_t begun;        /* of an own change: its serial number, as in struct tree_scope */
+	int64_t until_ms;      /* the attributes are valid until then */
+	int64_t name_until_ms; /* the name is valid until then */
+	struct timespec now;   /* the sandbox's clock when it answered; 0: unknown */
+	uint64_t begun;        /* an own change's serial number, as in struct tree_scope */
 };
 
 /*
- * `name` in `dir` is this inode. Returns it pinned (NULL without memory). If `dir` changed here since `seen` this is not
- * believed. What the name stood for stays then, and is returned, if that is valid or newer than
- * `seen`: tree_is_named() finds out. *changed: contents differ from what was known, and not by our
- * doing.
+ * Learns that `name` in `dir` is this inode. Returns the inode pinned; NULL without memory.
+ *
+ * An answer is not valid if `dir` changed here since `seen`. The known inode of that name then
+ * stays and is returned, if it is valid or newer than `seen`; tree_is_named() finds out. *changed:
+ * the contents differ from the known ones, and not by a change of ours.
  */
 struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *name, uint64_t seen,
 	const struct tree_news *news, bool *changed);
 /*
- * Whether a name leads to `i`, which tree_learn_name() returned, and `i` is the file that was
- * answered, or under a change of ours, which knows more than the answer. false: the answer and what
- * is known do not agree, and only another question tells which is right.
+ * Checks what tree_learn_name() returned. true: a name leads to `i`, and `i` is the answered file
+ * or under a change of ours, which is newer than the answer. false: the answer and the tree
+ * disagree, and only another question tells which is right.
  */
 bool tree_is_named(struct tree *t, struct inode *i, const struct attr *answered);
-/* `name` in `dir` does not exist. Whether that is believed. */
+/* Learns that `name` in `dir` does not exist. Whether the answer is valid. */
 bool tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint64_t seen);
-/* ERR_STALE: the answer is about another inode. *changed as above. */
+/* ERR_STALE: the answer is about another inode. *changed: as for tree_learn_name(). */
 enum err tree_learn_attr(struct tree *t, struct inode *i, uint64_t seen,
 	const struct tree_news *news, bool *changed, struct error *e);
-/* The kernel is going to be told that the name does not exist until then. false: it must not believe it. */
+/*
+ * Notes a negative entry that the kernel is about to get, valid until then. false: the kernel must
+ * not keep the entry.
+ */
 bool tree_give_negative(struct tree *t, struct inode *dir, const char *name, int64_t until_ms);
 
-/* An inode, or a name in a directory. */
+/* One report to the observer: an inode, a name in a directory, or a change by others. */
 struct tree_told {
 	struct inode *inode, *dir;
-	bool pages;   /* of an inode: the contents, too */
-	bool revoked; /* of an inode: what tree_delegate() gave, and at once */
+	bool pages;   /* an inode's contents are outdated, too */
+	bool revoked; /* an inode's delegated attributes end at once */
 	const char *name;
 	bool is_gone;                    /* the name does not exist any more */
-	const struct watch_event *event; /* or that somebody else made a change */
+	const struct watch_event *event; /* not NULL: a change by others */
 };
 
 typedef void (*tree_tell)(void *context, const struct tree_told *told);
 
 /*
- * No belief is valid any more; leased ones are again when the tree is trusted. The outdated part of
- * what the kernel has is taken by tree_take_outdated(), which begins anew by this.
+ * Invalidates everything. Leased answers become valid again with the tree. tree_take_outdated()
+ * starts again, for the kernel's part.
  */
 void tree_invalidate_all(struct tree *t);
 /*
- * The same, but the root's own attributes are what an answer told that was asked for at `seen` and
- * read when all had happened that is doubted, and are believed until `root->until_ms`. Where
- * something else has put them in doubt since, or changed them here, they are in doubt like all else.
+ * Invalidates everything but the root's own attributes. `root` is an answer to a question of
+ * `seen`, read after the events that cause this call, and is valid until `root->until_ms`. The root
+ * is invalidated, too, where an event or a local change came after `seen`.
  */
 void tree_invalidate_all_but_root(struct tree *t, uint64_t seen, const struct tree_news *root);
 
-/* Attributes of `inode`, or a name in it, that the kernel has to forget. */
+/* An inode whose attributes the kernel has to forget, or a directory with one such name. */
 struct tree_outdated {
 	struct inode *inode; /* not pinned: only its address */
 	char *name;          /* to be freed; NULL: the attributes */
@@ -282,193 +307,232 @@ struct tree_outdated {
 };
 
 /*
- * Takes attributes and names that the kernel may use and that are in doubt, each once. What is held
- * again, because an audit was answered since, and as the kernel was given it, is left with the
- * kernel. The root's own attributes are left out; pages are of open files. false: there are no more.
+ * Takes attributes and names that are invalid and that the kernel may still use, each once. The
+ * kernel keeps an entry that is leased again after an audit, if it has the same attributes. The
+ * root's own attributes are left out; pages are those of open files. false: no more are left.
  */
 bool tree_take_outdated(struct tree *t, struct tree_outdated *out, size_t room, size_t *count);
 /*
- * Whether the kernel may use so many names, or more, and was given anything but the root's attributes
- * since this was last so: else nobody seems to need them.
+ * Whether the kernel may use `count` names or more, and was given anything but the root's
+ * attributes since the last true. Otherwise no program seems to need them.
  */
 bool tree_kernel_uses_names(struct tree *t, size_t count);
-/* The same, whether or not the kernel was given anything since. */
+/* Whether the kernel may use `count` names or more. */
 bool tree_kernel_has_names(struct tree *t, size_t count);
-/* Whether `dir`, which may be freed by now, has no such name, so far as is known. */
+/* Whether `dir` has no such name, as far as is known. `dir` may be freed by now. */
 bool tree_is_nameless(struct tree *t, const struct inode *dir, const char *name);
-/* Nothing that was learned so far will be believed again. What the kernel knows is its own affair. */
+/*
+ * Invalidates everything for good: no audit makes it valid again. The kernel's part is not touched.
+ */
 void tree_forget(struct tree *t);
 
-/* The path by which `i` was asked for leads nowhere, or to another file: that name goes. Whether there may be another. */
+/*
+ * The path by which `i` was asked for leads nowhere, or to another file: the name is dropped.
+ * Whether `i` may have another name.
+ */
 bool tree_name_failed(struct tree *t, struct inode *i, const struct tree_path *path);
-/* What the kernel has of its contents is not what the sandbox has. */
+/* The kernel's pages of `i` differ from the sandbox's contents. */
 void tree_drop_pages(struct tree *t, struct inode *i);
-/* The directory is not what we thought: the next question goes to the sandbox. */
+/* The directory differs from the known state: the next question goes to the sandbox. */
 void tree_invalidate(struct tree *t, struct inode *i);
-/* Whatever is known by that name, believed or not, pinned; NULL nothing. */
+/* The inode of that name, valid or not, pinned; NULL: none is known. */
 struct inode *tree_peek(struct tree *t, struct inode *dir, const char *name);
 
 /* ---- Our own changes ---- */
 
 #define TREE_SCOPE_MAX 4
 
-/* The inodes that one change touches; the same one may stand twice; NULL entries are skipped. */
+/* The inodes that one change touches. One inode may stand twice; NULL entries are skipped. */
 struct tree_scope {
 	struct inode *inodes[TREE_SCOPE_MAX];
-	uint64_t begun;        /* its serial number */
-	bool has_local_effect; /* tree_apply_local() shows what it does while it is under way */
+	uint64_t begun;        /* the change's serial number */
+	bool has_local_effect; /* tree_apply_local() shows its local effect while it is under way */
 };
 
 void tree_change_begins(struct tree *t, struct tree_scope *s);
-/* The change that has begun touches `i`, which was made by it, too: a place in the scope must be free. */
+/*
+ * Adds `i`, which the change may have made, to a change that has begun: the scope must have a free
+ * entry.
+ */
 void tree_change_touches(struct tree *t, struct tree_scope *s, struct inode *i);
 void tree_change_ends(struct tree *t, struct tree_scope *s);
-/* In a directory in which we never stop to change something what others do is told after so long. */
+/* An event waits at most this long in a directory where local changes never pause. */
 #define TREE_LATE_MS 1000
-/* Tells it, where nothing of ours ends that would: while a change is held back. */
+/*
+ * Applies overdue deferred events. Needed while a change is deferred, since no end of a change does
+ * it then.
+ */
 void tree_resolve_overdue(struct tree *t);
-/* Adopts the attributes an own change answered with; believed only when no other change ran at the same time. */
+/*
+ * Adopts the attributes that an own change answered with. They are valid only when no other change
+ * of `i` ran at the same time.
+ */
 void tree_adopt(struct tree *t, const struct tree_scope *s, struct inode *i,
 	const struct attr *attr, int64_t until_ms);
 
 /*
- * What a change that the sandbox does not have yet makes of an inode, a file or a directory: a file ends at `end` or later,
- * it has `links` more links (of a directory: entries that are directories), and what `set` names (a CHANGE_SETATTR, or
- * NULL; UTIME_NOW is `now`). It changed at `now`, and its contents or entries with it, unless it `keeps_mtime`.
+ * The local effect of one change on an inode, a file or a directory. A file ends at `end` or later.
+ * The inode gets `links` more links (for a directory: entries that are directories). `set` names
+ * further changes (a CHANGE_SETATTR, or NULL; UTIME_NOW is `now`). The ctime becomes `now`, and the
+ * mtime, too, unless `keeps_mtime`.
  */
 struct tree_local_effect {
 	uint64_t begin, end; /* the bytes that are written; end 0: none */
-	int links; /* -1, 0 or 1; 0 of a file that is unlinked into staging, where it keeps the link */
+	int links; /* -1, 0 or 1; 0 for an unlink into staging, where the file keeps the link */
 	bool keeps_mtime;
 	const struct change *set;
 	struct timespec now; /* the sandbox's clock */
-	/* A write that the kernel asked for: by that it forgets what it was lent of the file, whoever asked for that. */
+	/*
+	 * The kernel asked for this write, so it forgets the file's delegated attributes by itself,
+	 * whichever thread has them.
+	 */
 	bool is_forgotten;
-	/* Who makes an entry in the directory: by that the kernel forgets what was lent to this thread alone. 0: unknown. */
+	/*
+	 * The thread that makes an entry in the directory: the kernel forgets attributes that were
+	 * delegated to this thread alone. 0: unknown.
+	 */
 	pid_t asker;
 };
 
 /*
- * The time of a change of `i` that begins at `now` by the sandbox's clock: later than what is shown
- * of the inode. tree_apply_local() shows this one when it is given it.
+ * The time of a change of `i` that begins at `now` by the sandbox's clock: later than the shown
+ * ctime. tree_apply_local() shows this time when given it as `now`.
  */
 struct timespec tree_time_of_change(struct tree *t, struct inode *i, struct timespec now);
-/* Shows it. The inode is under a foreseen change. */
+/* Shows the local effect. `i` must be under a local change. */
 void tree_apply_local(struct tree *t, struct inode *i, const struct tree_local_effect *f);
 /*
- * Whether only foreseen changes are under way and what they were built on is believed: *out are the attributes to be
- * shown, for now. Their times and blocks become others once the sandbox has the changes.
+ * Whether only local changes are under way and their base is valid: *out are the attributes to be
+ * shown for now. Times and blocks change once the sandbox has applied the changes.
  */
 bool tree_local_attr(struct tree *t, struct inode *i, struct attr *out);
 
 /* How the kernel is given attributes. */
 struct tree_delegation {
-	bool ahead; /* what is foreseen, too */
-	pid_t asker; /* the thread that asks: it has the answer before it asks for anything else; 0: unknown */
-	int64_t most_ms; /* the kernel keeps it for so long at most; 0: without such a limit */
+	bool ahead; /* local effects, too */
+	/* The thread that asks: it gets the answer before it asks anything else; 0: unknown. */
+	pid_t asker;
+	/* The longest time that the kernel keeps the attributes; 0: no such limit. */
+	int64_t most_ms;
 };
 
 /*
- * As tree_attr(), for the kernel, which may keep them until then. Whatever we do that moves what is kept of a directory, or
- * was foreseen, takes it back first: what tree_tells() set is told, under the lock, so that nobody hears of the change, or
- * that the sandbox has it, while the kernel still shows what was before, and an answer that the change overtakes is dropped.
- * What others do is told as of any inode.
+ * As tree_attr(), for the kernel, which may keep the attributes until then.
+ *
+ * A change of ours revokes them first, if they are a directory's or a local effect: the function
+ * set by tree_tells() is called under the lock. So no program learns of the change, or of its
+ * application, while the kernel still shows the state before, and the receiver drops an answer
+ * that the change overtakes. Changes by others are reported as for any inode.
  */
 int64_t tree_delegate(
 	struct tree *t, struct inode *i, const struct tree_delegation *how, struct attr *out);
 /*
- * Whether what a change of the names in `dir` does can be said here: every entry is held, so is the way to it, the trust was
- * one without end when the sandbox was last heard, and no change but foreseen ones is under way in it.
+ * Whether names in `dir` can be changed locally. Every entry is leased, and so is the path; the
+ * tree was last validated under a live stream; and only local changes of `dir` are under way.
  */
 bool tree_may_decide(struct tree *t, struct inode *dir, int64_t now_ms);
-/* Whether all that is missing for that are the entries of `dir`. */
+/* Whether a local change of names lacks nothing but the entries of `dir`. */
 bool tree_may_decide_once_listed(struct tree *t, struct inode *dir, int64_t now_ms);
 /*
- * The sandbox answered to a foreseen change of `i` with `attr`, the changes of one inode in the order in which they
- * began; before tree_change_ends(). While other foreseen ones are under way what is shown stays as it is, and so does the
- * belief in it; the last answer is adopted, as tree_adopt() does it. A provisional inode is the sandbox's from now on. An
- * answer without attributes: tree_invalidate().
+ * The sandbox answered a local change of `i` with `attr`. Answers of one inode come in the order in
+ * which the changes began, each before tree_change_ends(). While further local changes are under
+ * way, the shown attributes and their validity stay; the last answer is adopted, as by
+ * tree_adopt(). A provisional inode becomes the sandbox's. For an answer without attributes use
+ * tree_invalidate().
  */
 void tree_answered(struct tree *t, const struct tree_scope *s, struct inode *i,
 	const struct attr *attr, int64_t until_ms);
 /*
- * The same where the answer told nothing of the inode, which may have other names; the change was
- * done about at `ctime`.
+ * As tree_answered(), for an answer without attributes of `i`, which may have other names. The
+ * change was done at about `ctime`.
  */
 void tree_answered_untold(struct tree *t, struct inode *i, struct timespec ctime);
 /*
- * The ctime to be shown of `i`, of which *attr is a copy. That of a foreseen change stays when the
- * sandbox answers, for as long as the sandbox reports no other change.
+ * The ctime to be shown of `i`, of which *attr is a copy. A local change keeps the ctime that was
+ * shown, also after the answer, until the sandbox reports another change.
  */
 struct timespec tree_shown_ctime(struct tree *t, struct inode *i, const struct attr *attr);
-/* Whether what was asked at `seen` and had these attributes may still be what is there. */
+/* Whether an answer to a question of `seen`, with these attributes, may still be current. */
 bool tree_still(struct tree *t, struct inode *i, uint64_t seen, const struct attr *attr);
 
 /* ---- Provisional inodes ---- */
 
 /*
- * The numbers that are given to them follow this one. No file system counts so far, and the highest bits alone would be
- * those by which overlayfs tells its layers apart (xino).
+ * Numbers of provisional inodes follow this one. No file system counts so far. The highest bits
+ * alone would clash with overlayfs, which uses them to tell its layers apart (xino).
  */
 #define TREE_PROVISIONAL ((uint64_t)0x5a << 56)
 
 /*
- * A foreseen change makes `name`, which is absent in `dir`: an inode with the mode, owner, size and times of news->attr;
- * the rest of it is filled in here. It is believed until the sandbox answers, whatever comes into doubt meanwhile: nobody
- * else knows of it. tree_expect() of it is all zero. A directory is complete and empty. Returned pinned, NULL without
- * memory. The number that is shown of it stays.
+ * A local change makes `name`, which is absent in `dir`: an inode with the mode, owner, size and
+ * times of news->attr; this function fills in the rest. Returned pinned; NULL without memory.
+ *
+ * The inode is valid until the sandbox answers, through any invalidation, since no other side knows
+ * it. Its tree_expect() is all zero. A directory is complete and empty. The shown number stays for
+ * good.
  */
 struct inode *tree_apply_local_made(
 	struct tree *t, struct inode *dir, const char *name, const struct tree_news *news);
 bool tree_is_provisional(struct tree *t, const struct inode *i);
 /*
- * The directory `i`, made here, was there already, and has been adopted: its entries are to be
- * asked for, for others may have put some into it.
+ * The directory `i` was made here and was there already, and the existing one was adopted. Its
+ * entries must be asked for, since others may have put some into it.
  */
 void tree_taken(struct tree *t, struct inode *i);
-/* The sandbox took `i` from staging to its place, where it is an inode with these attributes: whatever it was before. */
+/*
+ * The sandbox moved `i` from staging to its path, where it is an inode with these attributes,
+ * whichever inode it was before.
+ */
 void tree_placed(struct tree *t, struct inode *i, const struct attr *attr);
 /*
- * A change of `i` copied it from a lower layer, where it had several names: the file is another
- * inode now, with these attributes, at the names that the change found or left at the paths
- * (`path2` may be NULL). The other names are asked for again, unless changes of names other than
- * the `ended` ones are still to be told.
+ * A change copied `i` up from a lower layer, where it had several names. The file is now another
+ * inode, with these attributes, at the names that the change found or left at the paths (`path2`
+ * may be NULL). The other names are asked for again, unless pending changes concern other names
+ * than the `ended` ones.
  */
 void tree_copied_up(struct tree *t, struct inode *i, const char *path, const char *path2,
 	unsigned ended, const struct attr *attr);
 /*
- * Whether the sandbox can rename `i` into `to`, which must not be below it: one whose file system is made of layers, which has no time of
- * birth, refuses that (EXDEV) of a directory of a lower layer, and nobody but the sandbox knows
- * which these are.
+ * Whether the sandbox can rename `i` into `to`, which must not be below it. A layered file system,
+ * which has no time of birth, refuses this (EXDEV) for a directory of a lower layer, and only the
+ * sandbox knows which directories these are.
  */
 bool tree_is_movable(struct tree *t, struct inode *i, const struct inode *to);
 /*
- * Whether a change of `i` may make it another inode, as tree_copied_up() says. By which of its
- * names it is changed matters then: that is the one that was found last while nobody used it, so
- * the kernel asks for them each time.
+ * Whether a change of `i` may make it another inode, as tree_copied_up() says. The name used for
+ * the change matters then. The last name found while the inode was unused is taken, so the kernel
+ * looks the names up each time.
  */
 bool tree_may_be_copied_up(struct tree *t, struct inode *i);
 /*
- * The sandbox refused to make it: it has no names any more, and every use of it is ERR_STALE; what tree_tells() set is
- * told, and the directories are in doubt.
+ * The sandbox refused to make `i`. The inode loses its names, and every use of it is ERR_STALE. The
+ * directories are invalidated, and the function set by tree_tells() is called.
  */
 void tree_refused_made(struct tree *t, struct inode *i);
 
-/* Shows a number of its own from now on, as of one that was made here: the sandbox gives another file what it has now. */
+/*
+ * Shows a number of our own from now on, as for a file made here: the sandbox gives the present
+ * number to another file.
+ */
 void tree_number(struct tree *t, struct inode *i);
 /*
- * `delta` more changes, held back or under way, that make `i` another inode of the sandbox: until then that has none of its
- * contents, and what is shown of it is believed.
+ * Counts `delta` more changes, deferred or under way, that make `i` another inode of the sandbox.
+ * Until then that inode has none of the contents, and the shown attributes are valid.
  */
 void tree_replacing(struct tree *t, struct inode *i, int delta);
 
-/* `delta` more changes of the names of `i` itself (made, renamed, linked, staged) that the sandbox has not done. */
+/*
+ * Counts `delta` more pending changes of the names of `i` itself (made, renamed, linked, staged).
+ */
 void tree_mark_unsynced(struct tree *t, struct inode *i, int delta);
-/* Whether there are any of `i` or of a directory on its way: by its path the sandbox finds nothing, or something else. */
+/*
+ * Whether such changes are pending for `i` or a directory on its path: the sandbox finds nothing by
+ * the path, or another file.
+ */
 bool tree_path_is_unsynced(struct tree *t, const struct inode *i);
-/* The lowest of those, pinned; NULL: none. */
+/* The lowest such inode on the path, pinned; NULL: none. */
 struct inode *tree_owing_on_path(struct tree *t, struct inode *i);
-/* The same of every name that it has. */
+/* As tree_owing_on_path(), for every name of `i`. */
 struct inode *tree_owing_on_paths(struct tree *t, struct inode *i);
 
 /* ---- Moving ---- */
@@ -477,18 +541,18 @@ struct inode *tree_owing_on_paths(struct tree *t, struct inode *i);
 void tree_move_begins(struct tree *t, struct inode *one, struct inode *two);
 void tree_move_ends(struct tree *t, struct inode *one, struct inode *two);
 /*
- * Waits for the moves under way and makes others wait, so that somebody whose paths keep moving comes to an end. Not for
- * whoever has begun a move.
+ * Waits for the moves under way and makes others wait, so that a caller whose paths keep moving
+ * comes to an end. A thread that has begun a move must not call this.
  */
 void tree_stop_moves(struct tree *t);
 void tree_let_moves(struct tree *t);
 
-/* An own change made `name`; returns the inode pinned. */
+/* An own change made `name`. Returns the inode pinned. */
 struct inode *tree_made(
 	struct tree *t, struct inode *dir, const char *name, const struct tree_news *news);
 /*
- * An own link(2) gave `i` this name, which is believed until then and as long as the attributes. What
- * stood there is unnamed.
+ * An own link(2) gave `i` this name, valid until then and no longer than the attributes. An inode
+ * that had the name loses it.
  */
 void tree_named(
 	struct tree *t, struct inode *dir, const char *name, struct inode *i, int64_t until_ms);
@@ -498,7 +562,7 @@ struct tree_name {
 	const char *name;
 };
 
-/* An own rename gave `i` its name at `to` for the one at `from`: as tree_named(), in one step. */
+/* An own rename moved the name of `i` from `from` to `to`: as tree_named(), in one step. */
 void tree_renamed(struct tree *t, const struct tree_name *from, const struct tree_name *to,
 	struct inode *i, int64_t until_ms);
 /* An own unlink, rmdir or rename took the name. */
@@ -508,159 +572,198 @@ void tree_exchanged(
 	struct tree *t, struct inode *dir, const char *name, struct inode *dir2, const char *name2);
 
 /*
- * An inode that was removed through the mount lives on in memory alone, as a removed directory that somebody still has
- * open. false: it is not one. Times given as UTIME_NOW become `now`.
+ * An inode that was removed through the mount lives on in memory alone, as a removed directory that
+ * is still open. false: `i` is no such inode. Times given as UTIME_NOW become `now`.
  */
 bool tree_is_gone(struct tree *t, struct inode *i);
 bool tree_set_gone(struct tree *t, struct inode *i, const struct change *what, struct timespec now);
 
 /* ---- Handles ---- */
 
-/* An inode that has only a staging name, which it takes; returned pinned. It is a file without links. */
+/*
+ * Makes an inode that has only a staging name, `staged`, which it takes; returned pinned. The file
+ * has no links.
+ */
 struct inode *tree_made_nameless(struct tree *t, const struct tree_news *news, char *staged);
 
 /* Waits for a removal under way. ERR_STALE: the inode is gone. */
 enum err tree_open(struct tree *t, struct inode *i, struct error *e);
-/* The same of one that a lookup has just found: others may have taken its last name since. */
+/*
+ * As tree_open(), for an inode just found by a lookup: others may have taken its last name since.
+ */
 enum err tree_open_found(struct tree *t, struct inode *i);
-/* Not NULL: that was the last use of a staged file, whose staging path the caller gets to remove, and to free. */
+/* Not NULL: the staged file had its last use. The caller removes this staging path and frees it. */
 char *tree_close(struct tree *t, struct inode *i);
-/* Whether it has a name, or handles: else nobody can read it any more. */
+/* Whether `i` has a name or handles: otherwise no program can read it any more. */
 bool tree_may_be_read(struct tree *t, const struct inode *i);
 /* Whether there are handles. */
 bool tree_is_open(struct tree *t, const struct inode *i);
 /*
- * Before an unlink or a replacing rename of a name of `i`: returns true when it may be open, no other name is known and
- * the inode must be kept in staging. Unless another name remains, no handle can be opened until tree_removal_ends(): the
- * last one may be closed meanwhile. Whoever asks for the inode meanwhile is told that it moves.
+ * Call before an unlink or a replacing rename of a name of `i`. true: the inode must be kept in
+ * staging, since it may be open and no other name is known. Unless another name remains, no handle
+ * can be opened until tree_removal_ends(), since the last handle may be closed meanwhile. Questions
+ * about the inode meanwhile find that its path moves.
  */
 bool tree_removal_begins(struct tree *t, struct inode *i);
 void tree_removal_ends(struct tree *t, struct inode *i);
 /* The inode lives on in staging. Takes `staged`. */
 void tree_staged(struct tree *t, struct inode *i, char *staged);
-/* At the end: the staging path of any inode that has one, to be removed and freed; NULL: none has. */
+/*
+ * For the end of the mount: the staging path of any inode that has one, to be removed and freed;
+ * NULL: none is left.
+ */
 char *tree_take_staged(struct tree *t);
 
 /* Whether the kernel's pages are of the present version; from now on they are. */
 bool tree_pages_current(struct tree *t, struct inode *i);
-/* The attributes are younger than a clock tick of the sandbox: equal ones need not mean equal contents. */
+/*
+ * Whether the attributes are younger than a clock tick of the sandbox: equal attributes need not
+ * mean equal contents.
+ */
 bool tree_unsettled(struct tree *t, struct inode *i);
-/* The same of what was asked when the sandbox's clock showed at least `now`: no later contents have these attributes. */
+/*
+ * Whether attributes read when the sandbox's clock showed at least `now` are settled: no later
+ * contents have the same attributes.
+ */
 bool tree_settled_at(const struct attr *attr, struct timespec now);
 /*
- * The same, whenever the question was asked: a write sets both times to one clock, so that a file
- * which was given a time after it has other attributes once it is written to again.
+ * Whether attributes are settled whenever they were read. A write sets both times to one clock, so
+ * a file with two different times has other attributes after its next write.
  */
 bool tree_settled_by_times(const struct attr *attr);
 /*
- * Whether the size says where the contents end: not so in file systems that make contents when
- * they are read, such as /proc (size 0) and /sys (a page). Neither their files nor their
- * directories have blocks, and their directories have no size.
+ * Whether the size says where the contents end. File systems that make contents on reading do not
+ * say so: /proc (size 0) and /sys (a page). Their files and directories have no blocks, and their
+ * directories have no size.
  */
 bool tree_size_is_true(struct tree *t, const struct inode *i);
-/* *out are the attributes of its contents: believed at `now_ms`, settled, and nothing changes them; else false. */
+/*
+ * Copies the attributes to *out. Whether they identify the contents: valid at `now_ms`, settled,
+ * and no change under way.
+ */
 bool tree_version(struct tree *t, struct inode *i, int64_t now_ms, struct attr *out);
 
 /*
- * The same before a foreseen change of it begins that is the only one, and also where it would be believed were the tree
- * trusted: what all changes are made to that begin while any of them are under way.
+ * The version that local changes of `i` are made on: as tree_version(), but the tree itself need
+ * not be valid. Call it before the first local change begins; changes that begin while others are
+ * under way share that base.
  */
 bool tree_base(struct tree *t, struct inode *i, struct attr *out);
 /*
- * Whether it is that still, as far as we know: since then none but foreseen changes were under way, nobody told of the file
- * what could not be judged because of them, and what is shown of it is believed.
+ * Whether `i` is still based on that version, as far as is known. Since tree_base() only local
+ * changes were under way, no event of the file was left undecided because of them, and the shown
+ * attributes are valid.
  */
 bool tree_base_holds(struct tree *t, struct inode *i);
 
 /* ---- Symbolic links ---- */
 
-/* Copies the text; false: not known. *is_ours: it was written through this mount. */
+/* Copies the text; false: not known. *is_ours: the text was written through this mount. */
 bool tree_link_text(struct tree *t, struct inode *i, char *out, size_t room, bool *is_ours);
-/* The link was made through this mount, under the one name that it has. */
+/* The link was made through this mount, under the only name that it has. */
 void tree_link_is_ours(struct tree *t, struct inode *i);
 /*
- * Whether `name` in `dir` is a name of the link that was given to it through this mount, or an
- * earlier one: made, linked or renamed here. A name that the sandbox gave to the same link is not,
- * where others of the link are neither one that is given to it then.
+ * Whether the link `i` was given `name` in `dir` through this mount or an earlier one: made, linked
+ * or renamed here. A name that the sandbox gave does not count, and neither does a name that is
+ * given here to a link that has such a name.
  */
 bool tree_link_name_is_ours(
 	struct tree *t, struct inode *dir, const char *name, const struct inode *i);
 /*
- * `top` was made, linked or renamed: the places of links whose texts were written here, `top`
- * itself and below it, are noted for later mounts; of those that the sandbox does not have yet by
- * tree_answered().
+ * `top` was made, linked or renamed. Records the paths of links whose texts were written here,
+ * `top` itself and below, for later mounts. tree_answered() records links that the sandbox does not
+ * have yet.
  */
 void tree_note_links(struct tree *t, struct inode *top);
-/* Calls `tell` for every symbolic link that is `top` or below it and that the kernel may know, without the lock. */
+/*
+ * Calls `tell` without the lock, for every symbolic link that is `top` or below it and that the
+ * kernel may know.
+ */
 void tree_each_link(struct tree *t, struct inode *top,
 	void (*tell)(void *context, struct inode *link), void *context);
 
-/* ---- Trust ---- */
+/* ---- Validity ---- */
 
 /*
- * The time of a belief that is held: it lasts as long as the tree as a whole is trusted. Trust that ended comes back with an
- * audit: one listing of what changed in all directories since it began, after which what is held is right again. So held
- * is only what an audit would tell of (the root's file system, no staging) and what was asked late enough.
+ * The end of validity of a leased answer: as long as the tree as a whole is valid. When the tree
+ * loses validity an audit restores it: one listing of what changed in all directories since the
+ * loss, after which leased answers are right again. So an answer is leased only if an audit would
+ * report its changes (the root's file system, no staging) and the question came late enough.
  */
 #define TREE_HELD INT64_MAX
 
-/* From now on answers are held; what may not be held is believed for `timed_ms`. */
+/* Answers are leased from now on. An answer that cannot be leased is valid for `timed_ms`. */
 void tree_holds(struct tree *t, int64_t timed_ms, int64_t validated_until_ms);
 /*
- * The tree is trusted until then; TREE_HELD: without end. Not if it was doubted after `audit` was asked (may be NULL): false.
+ * Makes the tree valid until then; TREE_HELD: without end. false, and no change: the tree was
+ * invalidated after `audit` (may be NULL) was asked.
  */
 bool tree_validate(struct tree *t, int64_t until_ms, const struct tree_listing *audit);
 /*
- * Likewise, though nobody could be asked: what was held is believed, and names are decided if they were when it was last
- * trusted, since the sandbox refuses what does not fit any more.
+ * Makes the tree valid until then, offline. Leased answers are valid. Names are changed locally if
+ * they were when the tree was last valid, since the sandbox refuses changes that do not fit any
+ * more.
  */
 void tree_validate_offline(struct tree *t, int64_t until_ms);
-/* Whether that was the last word: what is decided here may be long out of date in the sandbox. */
+/*
+ * Whether the tree was last validated offline: local changes may be made on a state long out of
+ * date.
+ */
 bool tree_is_offline(struct tree *t);
-/* Whether names were decided here when it was last trusted, and it is not any more. */
+/*
+ * Whether names were changed locally when the tree was last valid, and the tree is not valid any
+ * more.
+ */
 bool tree_wants_validity(struct tree *t, int64_t now_ms);
-/* The same, later than so far, unless it was doubted. */
+/* Makes the tree valid for longer, unless it was invalidated. */
 void tree_validate_longer(struct tree *t, int64_t until_ms);
 bool tree_is_valid(struct tree *t, int64_t now_ms);
-/* Nothing is known but the root itself. */
+/* Whether nothing but the root itself is known. */
 bool tree_is_bare(struct tree *t);
-/* Whether it would be believed were the tree trusted. */
+/* Whether only the tree's validity is missing for the attributes. */
 bool tree_attr_is_invalid(struct tree *t, const struct inode *i, int64_t now_ms);
-/* Whether the sandbox told them, however long ago, and nothing is known to have moved since. */
+/* Whether the attributes come from the sandbox, however long ago, and no later change is known. */
 bool tree_attr_was_told(struct tree *t, const struct inode *i);
 bool tree_entries_are_invalid(struct tree *t, const struct inode *dir, int64_t now_ms);
 
 /* ---- The change stream ---- */
 
 /*
- * While a stream of changes lives, trust has no end, and what is held is what was asked after the stream had begun, or
- * told by the listing `first` that came with it. Until the stream is ready nothing else is held.
+ * A stream of changes begins. While it lives validity has no end, and answers are leased if they
+ * were asked for after the stream had begun, or came with the stream in the listing `first`. Until
+ * the stream is ready only `first` is leased.
  */
 void tree_stream_begins(struct tree *t, const struct tree_listing *first);
 void tree_stream_ready(struct tree *t);
 /* The listing does not come with the stream: its asker left, or asks for the listing alone. */
 void tree_stream_leaves(struct tree *t);
-/* Trust is the caller's to take away. */
+/* The caller invalidates the tree itself. */
 void tree_stream_ends(struct tree *t);
 
-/* What tree_apply_event() finds new is told by this, with the lock held. To be called before. */
+/*
+ * Sets the function that reports what tree_apply_event() finds new, with the lock held. Call it
+ * before any event.
+ */
 void tree_tells(struct tree *t, tree_tell tell, void *context);
 /*
- * The sandbox told of a change. What is known already is the echo of a change of ours and says nothing; of an inode that
- * is known new attributes are taken; anything else is in doubt from now on, and answers under way are not believed. Nothing
+ * Applies an event. The echo of a change of ours is dropped. A known inode takes the new
+ * attributes. Anything else is invalidated, and answers under way are not valid for it. Nothing
  * else is learned.
  */
 void tree_apply_event(struct tree *t, const struct watch_event *event);
-/* The stream reports nothing below this directory: nothing there is held. */
+/* The stream reports nothing below this directory: answers about it are not leased. */
 void tree_apply_unwatched(struct tree *t, const char *path);
-/* The directory is watched again, or gone: answers to later questions are held. */
+/* The directory is watched again, or gone: answers to later questions are leased. */
 void tree_apply_watched(struct tree *t, const char *path);
-/* The number of such directories. */
+/* The number of unwatched directories. */
 size_t tree_unwatched(struct tree *t);
 
 /* ---- Listings ---- */
 
-/* Between these nothing is forgotten for lack of room: a directory may have more entries than are kept unused. */
+/*
+ * Between these two calls no inode is forgotten for lack of room: a directory may have more entries
+ * than unused inodes are kept.
+ */
 void tree_hold(struct tree *t);
 void tree_release(struct tree *t);
 
@@ -668,32 +771,35 @@ void tree_release(struct tree *t);
 struct tree_listing {
 	uint32_t number; /* later ones have greater numbers */
 	uint64_t seen;
-	struct timespec now; /* the sandbox's clock was at least this when it was asked */
-	int64_t until_ms,
-		name_until_ms; /* what it teaches is believed until then, as in struct tree_news */
-	struct timespec audits_from; /* of an audit: from when on the next one asks */
+	struct timespec now; /* a lower limit of the sandbox's clock at the question */
+	/* The validity of what the listing teaches, as in struct tree_news. */
+	int64_t until_ms, name_until_ms;
+	struct timespec audits_from; /* an audit: the next one asks from then on */
 	LIST_ENTRY(tree_listing) link;
 };
 
-/* Before asking: fills `number` and `seen`. Until it ends the listing stays where it is. */
+/* Call before asking: fills `number` and `seen`. The listing stays at its address until it ends. */
 void tree_listing_begins(struct tree *t, struct tree_listing *l);
 void tree_listing_ends(struct tree *t, struct tree_listing *l);
-/* This one asks only for what changed: fills `audits_from`, before which nothing was asked that is held from now on. */
+/*
+ * This listing asks only for changes. Fills `audits_from`: no answer from before that time is
+ * leased from now on.
+ */
 void tree_audit_begins(struct tree *t, struct tree_listing *l);
 /*
- * Every entry of `dir` was told: names that neither this listing nor anybody since it began has learned are dropped, and
- * the directory is complete, unless it changed here meanwhile (false: nothing was done).
+ * Every entry of `dir` was listed. The directory is complete, and names that nothing has taught
+ * since the listing began are dropped. false, and nothing done: `dir` changed here meanwhile.
  */
 bool tree_learn_complete(struct tree *t, struct inode *dir, const struct tree_listing *l);
 /*
- * An audit of what changed since `since_ns` came to `dir` and did not tell all its entries: if it did not change, and not
- * here either, they are what they were; else what was not told is in doubt.
+ * An audit of changes since `since_ns` came to `dir` and did not list all entries. Entries stay
+ * valid if `dir` changed neither there nor here; otherwise the ones not listed are invalidated.
  */
 void tree_audited_in_part(
 	struct tree *t, struct inode *dir, const struct tree_listing *l, int64_t since_ns);
-/* Nothing was told of its entries. */
+/* Invalidates the entries of `dir`: the answer had none of them. */
 void tree_invalidate_entries(struct tree *t, struct inode *dir);
-/* Nor of anything below them. */
+/* Invalidates all that is below `dir`. */
 void tree_invalidate_below(struct tree *t, struct inode *dir);
 /*
  * What is believed of `dir` and its entries at least until `from`, is believed until `until` if
@@ -702,45 +808,51 @@ void tree_invalidate_below(struct tree *t, struct inode *dir);
 void tree_extend_validity(struct tree *t, struct inode *dir, const struct tree_listing *from,
 	const struct tree_listing *until);
 
-/* Listing `number`, which is under way, will come to `dir`; and has come to it or ended (unless it is another's by now). */
+/*
+ * Listing `number`, which is under way, will come to `dir`; and has come to it or ended. The latter
+ * does nothing where another listing will come to `dir` by now.
+ */
 void tree_await(struct tree *t, struct inode *dir, uint32_t number);
 void tree_await_ends(struct tree *t, struct inode *dir, uint32_t number);
 /* The number of the listing that will come to `dir`; 0: none. */
 uint32_t tree_awaited(struct tree *t, const struct inode *dir);
 
-/* Whether `dir` is complete, and it and what it said of its entries' attributes are still believed. */
+/* Whether `dir` is complete, and it and its listed attributes of entries are still valid. */
 bool tree_is_listed(struct tree *t, const struct inode *dir, int64_t now_ms);
-/* Whether `dir` was complete when it was last listed; or that, or so was the directory it stands in. */
+/* Whether `dir` was complete when last listed; for the second, `dir` or the directory above it. */
 bool tree_was_complete(struct tree *t, const struct inode *dir);
 bool tree_was_listed(struct tree *t, const struct inode *dir);
-/* One entry of `dir` is going to be asked for alone. Returns how long ago that was so the last time, in ms. */
+/*
+ * One entry of `dir` is about to be asked for alone. Returns the ms since the last such question.
+ */
 int64_t tree_asked_alone(struct tree *t, struct inode *dir, int64_t now_ms);
 bool tree_lists_alone(struct tree *t, const struct inode *dir);
 void tree_set_lists_alone(struct tree *t, struct inode *dir, bool alone);
 
-/* The directory in which `i` stands, of the root itself, pinned; NULL: in none. */
+/* The directory above `i`, pinned; the root for the root itself; NULL: none. */
 struct inode *tree_parent(struct tree *t, struct inode *i);
 
 /* A directory to be listed. */
 struct tree_start {
 	struct inode *dir; /* pinned */
 	char *path;
-	uint64_t stamp; /* of the path: tree_start_holds() */
+	uint64_t stamp; /* the path's stamp: tree_start_holds() */
 };
 
 /*
- * The highest directories that are known and neither listed nor awaited: breadth first, at most `room`, with paths of at
- * most `bytes` together. None of them is `except`, above it or below it. Returns how many.
+ * The highest directories that are known and neither listed nor awaited: breadth first, at most
+ * `room`, with paths of at most `bytes` together. `except`, directories above it and directories
+ * below it are left out. Returns the count.
  */
 size_t tree_unlisted(struct tree *t, const struct inode *except, int64_t now_ms,
 	struct tree_start *out, size_t room, size_t bytes);
 void tree_start_release(struct tree *t, struct tree_start *s);
-/* Whether nothing on the path was moved here since. */
+/* Whether no name on the path was moved here since. */
 bool tree_start_holds(struct tree *t, const struct tree_start *s);
 /*
- * Every directory of the root's file system of whose entries anything is known, the root first, as an array to be freed;
- * those that the sandbox would not find by their paths (tree_path_is_unsynced) are left out, and their entries doubted. NULL: no
- * memory.
+ * Every directory of the root's file system with known entries, the root first, as an array to be
+ * freed; NULL: no memory. Directories that the sandbox would not find by their paths
+ * (tree_path_is_unsynced) are left out, and their entries invalidated.
  */
 struct tree_start *tree_known_dirs(struct tree *t, size_t *count);
 
@@ -750,8 +862,8 @@ struct tree_entry {
 };
 
 /*
- * All entries of a complete directory, in a fixed order; false: not complete at `now_ms`, or no memory.
- * `anyway`: what is known, complete or not.
+ * All entries of a complete directory, in a fixed order; false: not complete at `now_ms`, or no
+ * memory. `anyway`: the known entries, complete or not.
  */
 bool tree_entries(struct tree *t, struct inode *dir, int64_t now_ms, bool anyway,
 	struct tree_entry **out, size_t *count);
@@ -765,7 +877,7 @@ void tree_counts(struct tree *t, uint64_t *inodes, uint64_t *names);
 struct tree_file {
 	struct inode *inode; /* pinned */
 	char *path;
-	/* What is meant of it: all, or one end. */
+	/* The part to be fetched: all, or one end. */
 	uint64_t offset, size;
 	bool has_end;
 	struct expect target;
@@ -773,44 +885,54 @@ struct tree_file {
 
 /* How far from a file others are looked for. */
 enum tree_reach {
-	TREE_ALONE, /* what is beside it by the same name but for the extension */
+	TREE_ALONE, /* files beside it with the same name but for the extension */
 	TREE_NEAR,  /* then its directory, then what is below that */
 	TREE_FAR,   /* then what follows in the order of a walk through the whole tree */
 };
 
 /*
- * A file of at most so many bytes is fetched whole: on 100 Mbit/s that takes 40 ms, as long as asking for its next part
- * would through a usual distance.
+ * The largest file that is fetched whole: 40 ms on 100 Mbit/s, as long as a question for the next
+ * part takes over a usual distance.
  */
 #define TREE_WHOLE_MAX ((uint64_t)512 * 1024)
 
-/* The same of this one: more where it stands among those that are always read to their end. */
+/* The limit for this file: larger where files are always read to their end. */
 uint64_t tree_whole_max(struct tree *t, const struct inode *i);
 
-/* Whether it stands in a repository's .git itself, with its index: before git looks at what it keeps, it reads there. */
+/*
+ * Whether `i` is in a repository's .git itself, beside the index: git reads there before it looks
+ * at the tracked files.
+ */
 bool tree_is_gits(struct tree *t, const struct inode *i);
 
 struct tree_gathering {
 	enum tree_reach reach;
 	size_t files_max;
-	uint64_t bytes_max; /* of all files together, but for the first */
-	/* Of TREE_FAR: where the walk was before. Of what is not below a directory that is above both it is to be so much. */
-	const struct inode *before; /* pinned; NULL: nobody knows */
+	uint64_t bytes_max; /* the sum of all files, except the first */
+	/*
+	 * For TREE_FAR: where the walk was before. A file that is not below a common directory of
+	 * both comes only within `beyond_max` bytes.
+	 */
+	const struct inode *before; /* pinned; NULL: unknown */
 	uint64_t beyond_max;
-	/* Whether one is still wanted; each is asked for once. Under the tree's lock: it may neither call the tree nor block. */
+	/*
+	 * Whether a file is still wanted; called once for each. Runs under the tree's lock: it may
+	 * neither call the tree nor block.
+	 */
 	bool (*wants)(void *context, const struct inode *i);
 	void *context;
 };
 
 /*
- * `first`, and the regular files around it whose names and attributes are believed: in the order in which one who walks
- * the tree reads them. Larger ones than tree_whole_max() are left out, but for both ends of those beside the first, and of
- * a repository's newest pack. Directories that hold what nobody reads as a whole (files.c) are not entered from
- * outside, and not left from inside. Returns how many; `out` has room for files_max, which is at least 1. 0: `first` has no path.
+ * Gathers `first` and the regular files around it whose names and attributes are valid, in the
+ * order in which a walk through the tree reads them. Files larger than tree_whole_max() are left
+ * out, except both ends of those beside the first, and of a repository's newest pack. Directories
+ * that are seldom read whole (files.c) are not entered from outside, and not left from inside.
+ * Returns the count; `out` has room for files_max, which is at least 1. 0: `first` has no path.
  */
 size_t tree_gather_files(struct tree *t, struct inode *first, int64_t now_ms,
 	const struct tree_gathering *g, struct tree_file *out);
 void tree_file_release(struct tree *t, struct tree_file *f);
 
-/* The directory in which `i` stands, only to be compared with; NULL: in none. */
+/* The directory above `i`, only to be compared with; NULL: none. */
 const struct inode *tree_place(struct tree *t, const struct inode *i);
