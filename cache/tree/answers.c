@@ -1,4 +1,4 @@
-/* What the tree answers without asking the sandbox. */
+/* Answers of the tree without a question to the sandbox. */
 #include "cache/tree/tree_inside.h"
 
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ struct inode *tree_peek(struct tree *t, struct inode *dir, const char *name)
 	return i;
 }
 
-/* Whether trust in the tree is all that is missing. */
+/* Whether only the tree's validity is missing. */
 static bool name_is_invalid_locked(
 	const struct tree *t, const struct inode *dir, const struct dentry *d, int64_t now_ms)
 {
@@ -27,7 +27,7 @@ static bool name_is_invalid_locked(
 		is_invalid_locked(t, d->inode->attr_until_ms, now_ms);
 }
 
-/* Its path leads by this name from now on. */
+/* The path of `i` ends in this name from now on. */
 static void use_name_locked(struct inode *i, struct dentry *d)
 {
 	struct dentry **at = &i->names;
@@ -67,7 +67,9 @@ enum tree_answer tree_find(struct tree *t, struct inode *dir, const char *name, 
 	return answer;
 }
 
-/* The numbers of a provisional inode are shown as those of the root's file system, wherever it turns out to be. */
+/*
+ * A provisional inode is shown with the root's device, whichever file system it turns out to be on.
+ */
 void show_locked(const struct tree *t, const struct inode *i, struct attr *attr)
 {
 	const struct inode_extra *x = inode_extra_locked(i);
@@ -186,8 +188,8 @@ static bool has_extent(const struct inode *i)
 }
 
 /*
- * On some disks an empty directory has no extent, either. Of a directory on the root's file system
- * the root's extent tells.
+ * On some disks an empty directory has no extent, either. For a directory on the root's file system
+ * the root's extent decides.
  */
 bool is_size_true_locked(const struct tree *t, const struct inode *i)
 {

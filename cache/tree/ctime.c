@@ -1,9 +1,10 @@
 /*
- * The ctime of a change made here stays as it was shown, though the sandbox made the change later.
- * To git a file with another ctime than a moment ago is one that somebody has changed: a merge that
- * looks twice would give up. make, tar and backups compare it with the times of other files. The
- * shown ctime stays for as long as the sandbox reports nothing but the change itself; the next
- * change moves it. What the tree itself compares is always the sandbox's.
+ * Keeps the ctime that a local change has shown, though the sandbox applies the change later.
+ *
+ * git takes a file whose ctime moved for one that others have changed: a merge that looks twice
+ * would give up. make, tar and backups compare the ctime with times of other files. The shown ctime
+ * stays for as long as the sandbox reports nothing but the change itself; the next change moves it.
+ * The tree itself always compares the sandbox's ctime.
  */
 #include "cache/tree/tree_inside.h"
 
@@ -12,7 +13,7 @@
 
 struct kept_ctime {
 	struct timespec shown, real;
-	/* The answer to the change told nothing of the inode: `real` is told by the next one. */
+	/* The change's answer had no attributes of the inode: `real` comes with the next report. */
 	bool is_awaited;
 };
 
@@ -31,7 +32,7 @@ void forget_ctime_locked(struct inode *i)
 	i->extra->kept_ctime = NULL;
 }
 
-/* Without memory it moves. */
+/* Without memory the shown ctime moves. */
 static void keep_locked(struct inode *i, struct kept_ctime kept)
 {
 	if (!inode_extra_make_locked(i))
@@ -51,8 +52,8 @@ void keep_ctime_locked(struct inode *i, struct timespec shown)
 }
 
 /*
- * With the ctime that the sandbox has as far as known: what the change stream still tells of our
- * own changes before is no later than that.
+ * Sets the ctime to the sandbox's, as far as is known: later echoes of our own earlier changes have
+ * no later ctime.
  */
 void await_ctime_locked(struct tree *t, struct inode *i, struct timespec ctime)
 {
@@ -66,14 +67,14 @@ void await_ctime_locked(struct tree *t, struct inode *i, struct timespec ctime)
 		i, (struct kept_ctime){ .shown = shown, .real = attr.ctime, .is_awaited = true });
 }
 
-/* The size of a directory is the file system's own affair, and so are its links there. */
+/* A directory's size and links there are up to its file system. */
 bool is_as_applied(const struct attr *foreseen, const struct attr *now)
 {
 	return (S_ISDIR(now->mode) || now->size == foreseen->size) &&
 		time_equals(now->mtime, foreseen->mtime);
 }
 
-/* Nobody else gave it another mode, owner or name. */
+/* Whether mode, owner and links are the same: others did not change them. */
 static bool is_otherwise_equal(const struct attr *a, const struct attr *b)
 {
 	return a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
@@ -116,12 +117,12 @@ void find_shown_locked(struct tree *t, struct inode *i)
 	if (!shown_find(t->shown, &i->attr, &shown))
 		return;
 	keep_ctime_locked(i, shown.ctime);
-	/* One that was given a number just now has it because somebody remembers another by its own. */
+	/* A number given just now stays: another inode is remembered by this one's own. */
 	if (shown.number && inode_extra_make_locked(i) && !i->extra->shown_ino)
 		i->extra->shown_ino = shown.number;
 }
 
-/* ---- Asked for ---- */
+/* ---- For callers outside ---- */
 
 struct timespec tree_shown_ctime(struct tree *t, struct inode *i, const struct attr *attr)
 {

@@ -1,11 +1,17 @@
-/* What the change stream told while a change of ours was under way: it is kept until it can be judged. */
+/*
+ * Events that came while a change of ours was under way. Each waits until it can be recognized as
+ * an echo or as news.
+ */
 #include "cache/tree/tree_inside.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-/* As many names as a few batches of changes have; of more the oldest is judged at once. */
+/*
+ * As many names as a few batches of changes have. Beyond the limit the oldest event is resolved at
+ * once.
+ */
 #define LATE_MAX 65536
 
 struct deferred_event {
@@ -13,8 +19,8 @@ struct deferred_event {
 	LIST_ENTRY(deferred_event) of_name, of_dir;
 	struct inode *dir; /* pinned */
 	char *name;
-	struct watch_event event; /* its path is our own */
-	uint64_t serial;          /* answers to what was asked before it may be older */
+	struct watch_event event; /* with copies of its paths */
+	uint64_t serial;          /* answers to questions before this number may be older */
 	int64_t told_ms;          /* monotonic */
 };
 
@@ -107,9 +113,12 @@ void deferred_event_release_locked(struct tree *t)
 		deferred_event_drop_locked(t, TAILQ_FIRST(&t->late));
 }
 
-/* ---- Judging ---- */
+/* ---- Resolving ---- */
 
-/* Whether others went with it, as those of a directory that is lost: then the lists begin anew. */
+/*
+ * Whether other events were dropped, too, as those of a lost directory: the caller starts its list
+ * again.
+ */
 static bool deferred_event_resolve_locked(struct tree *t, struct deferred_event *l)
 {
 	size_t count = t->late_count;
@@ -133,7 +142,7 @@ static bool is_overdue(struct tree *t, const struct deferred_event *l, int64_t n
 		!(d && d->inode->changing);
 }
 
-/* Should it have been an echo of ours, then it costs a question. */
+/* If the event is an echo after all, the cost is one question to the sandbox. */
 static void resolve_overdue_locked(struct tree *t)
 {
 	int64_t now_ms = tree_now_ms();
@@ -148,7 +157,7 @@ static void resolve_overdue_locked(struct tree *t)
 	}
 }
 
-/* Of one name the latest word counts; what was made is still new when it was changed. */
+/* The latest event of a name counts. A file that was created and then changed is still new. */
 void put_off_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event)
 {
@@ -177,7 +186,7 @@ bool is_put_off_locked(struct tree *t, const struct inode *i)
 	return d;
 }
 
-/* One of a name of `i` that can be judged; NULL: there is none. */
+/* An event of a name of `i` that can be resolved; NULL: none. */
 static struct deferred_event *ripe_name_locked(struct tree *t, const struct inode *i)
 {
 	for (const struct dentry *d = i->names; d; d = d->next_of_inode) {
@@ -200,7 +209,7 @@ static void resolve_entries_locked(struct tree *t, const struct inode *dir)
 	}
 }
 
-/* What is judged may take names away: they are looked for anew each time. */
+/* Resolving may take names away, so each step looks the names up again. */
 static void resolve_ripe_locked(struct tree *t, struct inode *i)
 {
 	struct deferred_event *l;
@@ -237,7 +246,7 @@ void resolve_learned_locked(struct tree *t, struct inode *dir, const char *name,
 		deferred_event_resolve_locked(t, l);
 }
 
-/* Those of names that the answer did not have are judged: they came later. */
+/* Resolves later events of names that the answer did not have. */
 void resolve_complete_locked(struct tree *t, struct inode *dir, uint64_t seen)
 {
 	struct deferred_event *next;

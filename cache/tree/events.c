@@ -1,4 +1,4 @@
-/* What the change stream told, judged: the echo of what is known already, or news. */
+/* Applies the events of the change stream: each is the echo of what is known already, or news. */
 #include "cache/tree/tree_inside.h"
 
 #include "providers/base/path.h"
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- Telling ---- */
+/* ---- Reporting ---- */
 
 void tree_tells(struct tree *t, tree_tell tell, void *context)
 {
@@ -20,9 +20,8 @@ void tell_locked(const struct tree *t, const struct tree_told *told)
 		t->tell(t->tell_context, told);
 }
 
-/* ---- Where it is ---- */
+/* ---- The way there ---- */
 
-/* The deepest directory on the way to `path` that is known; *rest: what of the path lies beyond. */
 struct inode *deepest_locked(struct tree *t, const char *path, const char **rest)
 {
 	char name[PATH_NAME_MAX + 1];
@@ -45,7 +44,7 @@ struct inode *deepest_locked(struct tree *t, const char *path, const char **rest
 	return dir;
 }
 
-/* ---- Judging ---- */
+/* ---- Echo or news ---- */
 
 static bool is_equal(const struct attr *a, const struct attr *b)
 {
@@ -53,14 +52,14 @@ static bool is_equal(const struct attr *a, const struct attr *b)
 		a->uid == b->uid && a->gid == b->gid;
 }
 
-/* Of what stands there by what we know, a state that is no later than the one we know. */
+/* Whether the event has a state of the known file that is no later than the known one. */
 static bool is_echo(const struct inode *i, const struct watch_event *event)
 {
 	const struct attr *known = &i->attr, *told = &event->attr;
 
 	if (!time_equals(known->ctime, told->ctime))
 		return time_is_after(known->ctime, told->ctime);
-	/* Contents that changed again within the tick. */
+	/* The contents changed again within the tick. */
 	if (event->kind == WATCH_CHANGED && !i->settled && !i->own)
 		return false;
 	return is_equal(known, told);
@@ -71,21 +70,21 @@ static bool is_told_the_same(const struct dentry *d, const struct watch_event *e
 	return d && event->has_attr && is_same_file(&d->inode->attr, &event->attr);
 }
 
-/* Answers to what was asked before this are older. */
+/* Answers to earlier questions are outdated by this. */
 static void touch_locked(struct tree *t, struct inode *i)
 {
 	i->changed = ++t->serial;
 	i->maybe_foreign = true;
 }
 
-/* What lies in a directory that went, or was away, may have changed where nobody told of it. */
+/* A directory that went, or was away, may have changed inside where no event reported it. */
 static void invalidate_inside_locked(struct tree *t, struct inode *i)
 {
 	if (S_ISDIR(i->attr.mode))
 		invalidate_and_tell_below_locked(t, i);
 }
 
-/* What is told of an inode is the latest state of it. */
+/* The event has the latest state of the inode. */
 static void take_attr_locked(struct tree *t, struct inode *i, const struct watch_event *event)
 {
 	bool pages = event->kind == WATCH_CHANGED || i->attr.size != event->attr.size ||
@@ -101,7 +100,7 @@ static void take_attr_locked(struct tree *t, struct inode *i, const struct watch
 		invalidate_inside_locked(t, i);
 }
 
-/* A name that is not what we thought, in a directory that is not what it was. */
+/* The name differs from the known state, and so does its directory. */
 static void invalidate_name_locked(
 	struct tree *t, struct inode *dir, const char *name, struct dentry *d)
 {
@@ -120,8 +119,9 @@ static void invalidate_name_locked(
 }
 
 /*
- * A change of what is known to be absent. Somebody else's file of that name would have been told of
- * when it was made: this is the last word on what was removed here.
+ * An event of a changed file whose name is known to be absent. If others had made the file, its
+ * creation would have been reported first. So this is the last event of a file that was removed
+ * here.
  */
 static bool is_of_removed_locked(
 	const struct tree *t, const struct inode *dir, const struct watch_event *event)
@@ -131,7 +131,7 @@ static bool is_of_removed_locked(
 	return is_change && is_absent_locked(t, dir);
 }
 
-/* Whether it says nothing that is not known. */
+/* Whether the event has nothing that is not known. */
 static bool is_known_locked(const struct tree *t, const struct inode *dir, const struct dentry *d,
 	const struct watch_event *event)
 {
@@ -142,7 +142,9 @@ static bool is_known_locked(const struct tree *t, const struct inode *dir, const
 	return is_told_the_same(d, event) && is_echo(d->inode, event) && !d->inode->foreseen;
 }
 
-/* What stands where it stood is not touched by what is foreseen of others in the directory. */
+/*
+ * An inode with an unchanged name is not affected by local changes of other names in the directory.
+ */
 bool is_early_locked(
 	const struct inode *dir, const struct dentry *d, const struct watch_event *event)
 {
@@ -151,11 +153,12 @@ bool is_early_locked(
 	return dir->changing || (d ? d->inode->changing : !dir->complete);
 }
 
-/* ---- What others moved ---- */
+/* ---- Renames by others ---- */
 
 /*
- * Whether it may have another name by what is told. What is under a change of ours stays until that
- * is done. A directory that others moved is a new inode, and a link has the text of where it stood.
+ * Whether an event may give the inode another name. An inode under a change of ours keeps its names
+ * until the change is done. A directory that others moved is a new inode, and a link's text belongs
+ * to its old path.
  */
 static bool may_move_locked(const struct inode *i)
 {
@@ -175,7 +178,7 @@ static struct dentry *renamed_from_locked(struct tree *t, const struct inode *i,
 	return d && d->inode == i ? d : NULL;
 }
 
-/* But for `now`, the name that it has by then. */
+/* Drops the name of `i` at `from`, unless that is `now`. */
 static void drop_renamed_locked(
 	struct tree *t, const struct inode *i, const char *from, const struct dentry *now)
 {
@@ -186,8 +189,8 @@ static void drop_renamed_locked(
 }
 
 /*
- * Whether `i` is what is told of and no later file with its number: both have their time of birth,
- * or the name that it had is told, too.
+ * Whether `i` is the event's file and no later file with its number: both have a time of birth, or
+ * the event also has the known former name.
  */
 static bool is_surely_locked(struct tree *t, const struct inode *i, const struct watch_event *event)
 {
@@ -211,10 +214,10 @@ static struct inode *told_inode_locked(struct tree *t, const struct watch_event 
 }
 
 /*
- * A file that is known is told of by a name that it did not have: others renamed it, or linked it.
- * What is open of it stays: the name is a way to it, to be asked for as any that is in doubt. A
- * name changes the ctime of its file: with a state that is no later than the known one, an event
- * may be the echo of a name that the mount has taken away again.
+ * An event has a known file at a new name: others renamed or linked it. Open handles stay valid:
+ * the new name is a path to the file, to be asked for as any invalid name. A new name moves the
+ * ctime of its file. With a ctime that is no later than the known one, the event may be the echo of
+ * a name that the mount has taken away again.
  */
 static void move_told_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event)
@@ -232,7 +235,7 @@ static void move_told_locked(
 	if (d)
 		dentry_lost_locked(t, d);
 	d = dentry_new_locked(t, dir, name, i);
-	/* Answers to what was asked by the path of before are none of it. */
+	/* Answers to questions by the old path are not about this file. */
 	if (d)
 		i->moved = ++t->serial;
 	if (d && event->from)
@@ -262,7 +265,7 @@ void resolve_locked(
 		news_locked(t, dir, name, d, event);
 }
 
-/* ---- Directories that were moved here ---- */
+/* ---- Directories that are moved locally ---- */
 
 void stray_begins_locked(struct tree *t, struct inode *i)
 {
@@ -283,7 +286,7 @@ void stray_ends_locked(struct tree *t, struct inode *i)
 		t->has_missed = false;
 }
 
-/* Of what lies beyond `dir`, or by a way that the sandbox has otherwise. */
+/* Whether the event is about something beyond `dir`, or on a path that differs in the sandbox. */
 static bool may_be_missed_locked(const struct tree *t, const struct inode *dir, const char *rest)
 {
 	if (strchr(rest, '/'))
@@ -295,7 +298,10 @@ static bool may_be_missed_locked(const struct tree *t, const struct inode *dir, 
 
 /* ---- One event ---- */
 
-/* While a change of ours in it is under way its answer brings the attributes, and what is told once more costs little. */
+/*
+ * While a change of ours in the root is under way no event counts as an echo: its answer brings the
+ * attributes anyway, and one report more costs little.
+ */
 static void apply_event_of_root_locked(struct tree *t, const struct watch_event *event)
 {
 	struct inode *root = t->root;
@@ -308,7 +314,10 @@ static void apply_event_of_root_locked(struct tree *t, const struct watch_event 
 	tell_locked(t, &(struct tree_told){ .event = event });
 }
 
-/* Of what is under change here: of what has that name, and of what is told of by it. */
+/*
+ * Marks inodes that an event may be about while they are under change: the one of that name, and
+ * the one of the event's attributes.
+ */
 static void note_told_locked(struct tree *t, struct dentry *d, const struct watch_event *event)
 {
 	struct inode *told = event->has_attr ? inode_find_locked(t, &event->attr) : NULL;
@@ -323,7 +332,10 @@ static void apply_event_of_name_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event)
 {
 	struct dentry *d = dentry_find_locked(t, dir, name);
-	/* It may have been told of before, and an answer under way may still have it. */
+	/*
+	 * A file of that name may have been reported before, and an answer under way may still have
+	 * it.
+	 */
 	bool is_unsure =
 		event->kind == WATCH_REMOVED && !is_absent_locked(t, dir) && !dir->changing;
 
@@ -334,15 +346,15 @@ static void apply_event_of_name_locked(
 		news_locked(t, dir, name, d, event);
 		return;
 	}
-	/* An answer under way may know more of the name, but not of whom it is. */
+	/* An answer under way may know more of the name, but not which file has it. */
 	if (!dir->changing)
 		move_told_locked(t, dir, name, event);
 	put_off_locked(t, dir, name, event);
 }
 
 /*
- * Of what was in a directory that is known to be absent: the echo of a removal of ours, which the
- * removal of the directory has overtaken here.
+ * A removal in a directory that is known to be absent: the echo of a removal of ours. The removal
+ * of the directory has overtaken it here.
  */
 static bool is_gone_with_its_dir_locked(
 	const struct tree *t, const struct inode *dir, const struct watch_event *event)
@@ -362,9 +374,9 @@ void tree_apply_event(struct tree *t, const struct watch_event *event)
 	if (!*event->path) {
 		apply_event_of_root_locked(t, event);
 	} else if (strchr(rest, '/') && is_gone_with_its_dir_locked(t, dir, event)) {
-		/* Nothing that is known changes by it. */
+		/* Nothing known changes. */
 	} else if (strchr(rest, '/')) {
-		/* An answer under way may be about to teach what is on the way there. */
+		/* An answer under way may be about to teach names on that path. */
 		touch_locked(t, dir);
 		t->told_beyond = dir->changed;
 		note_told_locked(t, NULL, event);

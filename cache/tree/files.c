@@ -8,37 +8,43 @@
 #include <sys/stat.h>
 
 /*
- * Of what whoever reads one file seldom reads the others: packages that were installed or downloaded, what was built, the
- * objects of a repository. git reads its own files for every command, and nobody else does.
+ * A program that reads one file of these directories seldom reads the others: installed or
+ * downloaded packages, build results, the objects of a repository. Only git reads a repository's
+ * own files, and does so for every command.
  */
 static const char *const quiet_names[] = { ".git", "node_modules", ".venv", "venv", "__pycache__",
 	"target", "dist", "build" };
-/* Commits and directories are small objects, and git reads these first; contents are larger ones. */
+/* Commits and directories are small objects, which git reads first; contents are larger objects. */
 #define OBJECT_MAX 4096
-/* Of what stands in .git itself: git reads its index for almost every command, and of 40,000 files that has so much. */
+/*
+ * The limit for files of .git itself: git reads its index for almost every command, and for 40,000
+ * files the index has this size.
+ */
 #define REPOSITORY_FILE_MAX ((uint64_t)4 * 1024 * 1024)
 
 /*
- * Of a large file: where its format keeps what all else is found by. An archive has that at its end, a database at its
- * beginning, a pack of git's objects both.
+ * The parts of a large file where its format keeps the index to all else. An archive has that at
+ * its end, a database at its beginning, a pack of git's objects at both.
  */
 #define HEAD_BYTES ((uint64_t)BLOCK_SIZE)
 #define TAIL_BYTES ((uint64_t)2 * BLOCK_SIZE)
 
-/* Names looked at, so that the tree is not held for long: 10 ms. */
+/* The limit of names looked at, so that the lock is not held for long: 10 ms. */
 #define VISITS_MAX 50000
-/* Directories one in another that are entered: so far the stack grows. */
+/* The limit of nested directories entered, since the stack grows with them. */
 #define DEPTH_MAX 1000
 
 struct gathering {
 	struct tree *tree;
 	const struct tree_gathering *asked;
-	const struct dentry *beside; /* just now: of whose name others differ by the extension */
+	/* The current one: others have its name but for the extension. */
+	const struct dentry *beside;
 	int64_t now_ms;
 	struct tree_file *out;
 	size_t count;
-	uint64_t bytes, bytes_max;          /* without the first */
-	uint64_t above_size, file_size_max; /* just now */
+	uint64_t bytes, bytes_max; /* without the first file */
+	/* Current limits: sizes above the first, up to the second. */
+	uint64_t above_size, file_size_max;
 	unsigned visits, depth;
 };
 
@@ -130,7 +136,7 @@ bool tree_is_gits(struct tree *t, const struct inode *i)
 	return is;
 }
 
-/* ---- What is beside it ---- */
+/* ---- Files next to it ---- */
 
 static size_t stem_len(const char *name)
 {
@@ -139,7 +145,7 @@ static size_t stem_len(const char *name)
 	return dot && dot > name ? (size_t)(dot - name) : strlen(name);
 }
 
-/* An index beside what it is of, a header beside its source: in a walk they come anyway. */
+/* An index and its data, or a header and its source. A walk brings such files anyway. */
 static bool is_beside_locked(const struct gathering *g, const struct dentry *d)
 {
 	const struct dentry *own = g->beside;
@@ -187,7 +193,7 @@ static bool is_quiet_name(const char *name)
 	return false;
 }
 
-/* The directory itself, or one above it. */
+/* The directory itself, or one above it, has such a name. */
 static bool is_quiet_locked(const struct inode *dir)
 {
 	while (dir->names && !is_quiet_name(dir->names->name))
@@ -195,7 +201,7 @@ static bool is_quiet_locked(const struct inode *dir)
 	return dir->names;
 }
 
-/* Other file systems are not entered: one of them may be /proc. */
+/* Other file systems are not entered: /proc may be one. */
 static bool may_enter_locked(const struct dentry *d)
 {
 	return S_ISDIR(d->inode->attr.mode) && d->inode->attr.dev == d->dir->attr.dev &&
@@ -204,7 +210,7 @@ static bool may_enter_locked(const struct dentry *d)
 
 static void gather_below_locked(struct gathering *g, const struct inode *dir);
 
-/* A file, or what is below a directory. */
+/* Visits a file, or all below a directory. */
 static void visit_locked(struct gathering *g, const struct dentry *d)
 {
 	g->visits++;
@@ -224,7 +230,7 @@ static void gather_below_locked(struct gathering *g, const struct inode *dir)
 	g->depth--;
 }
 
-/* What follows `own` in its directory, then what stands before it. */
+/* Visits the names after `own` in its directory, then the names before it. */
 static void gather_around_locked(struct gathering *g, const struct dentry *own,
 	void (*visit)(struct gathering *g, const struct dentry *d))
 {
@@ -248,7 +254,7 @@ static void visit_sibling_locked(struct gathering *g, const struct dentry *d)
 	visit_file_locked(g, d);
 }
 
-/* Those of usual size, then the larger ones, where they come whole. */
+/* Files of usual size come first, then the larger ones, where files come whole. */
 static void gather_siblings_locked(struct gathering *g, const struct inode *first)
 {
 	gather_around_locked(g, first->names, visit_sibling_locked);
@@ -260,7 +266,7 @@ static void gather_siblings_locked(struct gathering *g, const struct inode *firs
 	g->above_size = 0;
 }
 
-/* Of the objects of a repository only small ones. */
+/* Only small objects of a repository come along. */
 static void gather_subdirs_locked(struct gathering *g, const struct inode *dir)
 {
 	bool has_objects = is_repository_locked(dir);
@@ -295,7 +301,7 @@ static bool is_newer(const struct dentry *d, const struct dentry *than)
 	return time_is_after(d->inode->attr.mtime, than->inode->attr.mtime);
 }
 
-/* git looks there first. */
+/* git looks into the newest pack first. */
 static const struct dentry *newest_index_locked(struct gathering *g, const struct inode *packs)
 {
 	const struct dentry *newest = NULL;
@@ -308,7 +314,10 @@ static const struct dentry *newest_index_locked(struct gathering *g, const struc
 	return newest;
 }
 
-/* The latest commit is in the newest pack, where it is in any: what git finds it by, which it wants next. */
+/*
+ * The newest pack has the latest commit, if any pack has. Takes what git finds the commit by, which
+ * git reads next.
+ */
 static void gather_pack_locked(struct gathering *g, const struct inode *repository)
 {
 	const struct inode *objects = dir_in_locked(g, repository, "objects"),
@@ -331,7 +340,7 @@ static void limit_beyond(struct gathering *g)
 		g->bytes_max = max;
 }
 
-/* Whether a walk that was at `before` may never leave it. */
+/* Whether a walk that was at `before` may never leave `dir`. */
 static bool is_bound_locked(const struct gathering *g, const struct inode *dir)
 {
 	const struct inode *before = g->asked->before;
@@ -339,7 +348,7 @@ static bool is_bound_locked(const struct gathering *g, const struct inode *dir)
 	return !before || is_above_locked(g->tree, dir, before);
 }
 
-/* Whoever read all of a directory goes on in the one above it. */
+/* A reader of a whole directory goes on in the directory above. */
 static void gather_beyond_locked(struct gathering *g, const struct inode *dir)
 {
 	bool is_beyond = false;
@@ -354,7 +363,7 @@ static void gather_beyond_locked(struct gathering *g, const struct inode *dir)
 	}
 }
 
-/* ---- All of them ---- */
+/* ---- All files ---- */
 
 static void gather_others_locked(struct gathering *g, const struct inode *first)
 {

@@ -1,4 +1,4 @@
-/* Files that are open, and those of them that have lost their name: they wait in staging for the last close. */
+/* Open files. An open file that has lost its name is in staging until its last close. */
 #include "cache/tree/tree_inside.h"
 
 #include "providers/base/cleanup.h"
@@ -29,7 +29,10 @@ struct inode *tree_made_nameless(struct tree *t, const struct tree_news *news, c
 	return i;
 }
 
-/* Whether nothing leads to it any more: whoever means its name has to look that up again. */
+/*
+ * Whether nothing leads to the inode any more: a caller that means its name has to look that up
+ * again.
+ */
 static bool is_lost_locked(const struct tree *t, const struct inode *i)
 {
 	return i != t->root && !i->names && !i->opens;
@@ -63,7 +66,7 @@ enum err tree_open_found(struct tree *t, struct inode *i)
 	return open_inode(t, i, true, NULL);
 }
 
-/* Nobody can use the staged file any more: its path is the caller's. */
+/* Hands the staging path to the caller when no program can use the staged file any more. */
 static char *leave_staging_locked(struct tree *t, struct inode *i)
 {
 	bool is_over = S_ISREG(i->attr.mode) ? !i->opens : !i->kernel_refs;
@@ -120,7 +123,7 @@ char *tree_kernel_forget(struct tree *t, struct inode *i, uint64_t count)
 	return staged;
 }
 
-/* The kernel opens fifos and the like without telling: as long as it knows one it may be open. */
+/* The kernel opens fifos and the like without a request: one that the kernel knows may be open. */
 static bool may_be_open(const struct inode *i)
 {
 	switch (i->attr.mode & S_IFMT) {
@@ -161,7 +164,7 @@ void tree_staged(struct tree *t, struct inode *i, char *staged)
 		free(i->extra->staged);
 		i->extra->staged = take(staged);
 	}
-	free(staged); /* never: tree_removal_begins() has made the room */
+	free(staged); /* never happens: tree_removal_begins() has allocated `extra` */
 	stop_holding_locked(t, i);
 	pthread_mutex_unlock(&t->lock);
 }

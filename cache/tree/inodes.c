@@ -12,7 +12,10 @@ static size_t bucket_of_number(size_t room, uint64_t dev, uint64_t ino)
 	return XXH3_64bits(key, sizeof key) & (room - 1);
 }
 
-/* By where it is in memory, where its number matters to nobody: of these there may be as many. */
+/*
+ * An inode that is not found by number has a bucket by its address, since many such inodes may have
+ * one number.
+ */
 static size_t bucket_of(size_t room, const struct inode *i)
 {
 	return i->hashed || i->keeps_number ? bucket_of_number(room, i->attr.dev, i->attr.ino)
@@ -25,7 +28,7 @@ static void inodes_grow_locked(struct tree *t)
 	struct inode **old = t->inodes, **grown = calloc(room, sizeof *grown);
 
 	if (!grown)
-		return; /* longer chains, still right */
+		return; /* chains get longer, but stay right */
 	t->inodes = grown;
 	t->inodes_room = room;
 	t->inodes_taken = 0;
@@ -158,7 +161,7 @@ void inode_hash_locked(struct tree *t, struct inode *i)
 	inode_enter_bucket_locked(t, i);
 }
 
-/* By anyone but the names in it. */
+/* Whether there are uses other than names in the directory. */
 static bool inode_is_held(const struct tree *t, const struct inode *i)
 {
 	return i == t->root || i->kernel_refs || i->pins || i->opens ||
@@ -212,7 +215,9 @@ void inodes_trim_locked(struct tree *t)
 	while (!t->holds && t->idle_count > t->idle_max) {
 		struct inode *oldest = t->idle_oldest;
 
-		/* Off the list and pinned: its directory may come to rest by this. */
+		/*
+		 * The inode is off the list and pinned, since its directory may come to rest now.
+		 */
 		idle_remove_locked(t, oldest);
 		oldest->pins++;
 		while (oldest->names) {
@@ -229,7 +234,10 @@ void inode_rest_locked(struct tree *t, struct inode *i)
 	if (inode_is_held(t, i) || i->is_idle)
 		return;
 	if (i->children) {
-		/* An answer under way may have taught names in it after its own was lost. */
+		/*
+		 * An answer under way may have taught names in a directory after its own name was
+		 * lost.
+		 */
 		if (!i->names)
 			names_prune_locked(t, i);
 		return;

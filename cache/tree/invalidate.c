@@ -1,7 +1,7 @@
-/* How all that is known comes into doubt. */
+/* Invalidates everything. */
 #include "cache/tree/tree_inside.h"
 
-/* What is held comes back with the next audit, unless it is to be forgotten. */
+/* The next audit restores leased answers, unless they are to be forgotten. */
 static void invalidate_validity(int64_t *until_ms, bool forget)
 {
 	if (forget || *until_ms != TREE_HELD)
@@ -21,10 +21,10 @@ static void invalidate_each_locked(struct tree *t, bool forget)
 	t->timed_until_ms = 0;
 }
 
-/* While no belief has a time of its own no inode need be looked at, however many are known. */
+/* Without timed answers no inode has to be visited, however many are known. */
 static void invalidate_locked(struct tree *t, bool forget)
 {
-	t->doubted = ++t->serial; /* answers under way are older than this */
+	t->doubted = ++t->serial; /* answers under way are older */
 	t->validated_until_ms = t->root_until_ms = 0;
 	invalidate_validity(&t->root->attr_until_ms, forget);
 	if (forget || t->timed_until_ms > tree_now_ms())
@@ -54,7 +54,7 @@ void tree_invalidate_all_but_root(struct tree *t, uint64_t seen, const struct tr
 	if (is_news) {
 		take_news_locked(t, t->root, seen, root);
 		t->root_until_ms = root->until_ms;
-		/* A change told of later says nothing new. */
+		/* The kernel forgets them now, since a later event would be an echo. */
 		kernel_forgets_inode_locked(t, t->root, false);
 	}
 	pthread_mutex_unlock(&t->lock);
@@ -64,7 +64,7 @@ void tree_forget(struct tree *t)
 {
 	pthread_mutex_lock(&t->lock);
 	invalidate_locked(t, true);
-	/* While a stream begins nothing is held anyway. */
+	/* While a stream begins nothing else is leased anyway. */
 	if (t->held_from == UINT64_MAX)
 		t->held_before = t->serial;
 	else

@@ -1,6 +1,6 @@
 /*
- * Which part of the tree the kernel has. Each inode and name knows until when the kernel may use
- * it: a notice is needed only for that part, and once.
+ * Which part of the tree the kernel has. Each inode and name has a time until which the kernel may
+ * use it. Only for that part a notice is needed, and only once.
  */
 #include "cache/tree/tree_inside.h"
 
@@ -9,15 +9,15 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-/* ---- Names that the kernel knows not to exist ---- */
+/* ---- Negative entries in the kernel ---- */
 
-/* The kernel may not keep more negative entries than these. */
+/* The limit of negative entries that the kernel may keep. */
 #define NEGATIVES_MAX 65536
 
 struct negative {
 	TAILQ_ENTRY(negative) link;
 	LIST_ENTRY(negative) of_name, of_dir;
-	struct inode *dir; /* which drops it when it is freed */
+	struct inode *dir; /* drops this entry when it is freed */
 	int64_t until_ms;
 	char name[];
 };
@@ -109,14 +109,14 @@ static void raise_until(int64_t *kernel_until_ms, int64_t until_ms)
 		*kernel_until_ms = until_ms;
 }
 
-/* What is outdated may be taken meanwhile, and the walk have passed that place. */
+/* tree_take_outdated() may be under way and past this entry's bucket, so both limits are raised. */
 void kernel_uses_until_locked(struct tree *t, int64_t until_ms)
 {
 	raise_until(&t->kernel_until_ms, until_ms);
 	raise_until(&t->kernel_keeps_until_ms, until_ms);
 }
 
-/* What of the attributes is shown, as one number. */
+/* A hash of the attributes that are shown. */
 static uint64_t shown_hash_locked(const struct tree *t, const struct inode *i)
 {
 	struct attr a = i->attr;
@@ -131,7 +131,7 @@ static uint64_t shown_hash_locked(const struct tree *t, const struct inode *i)
 	return XXH3_64bits(facts, sizeof facts);
 }
 
-/* Of two answers that differ the kernel may have taken either, whichever was the later one. */
+/* Where two answers differ the kernel may take either one last. */
 void kernel_has_attr_locked(struct tree *t, struct inode *i, int64_t until_ms)
 {
 	int64_t now_ms = tree_now_ms();
@@ -177,7 +177,7 @@ static bool has_name_locked(const struct tree *t, const struct dentry *d, int64_
 		d->kernel_until_ms > now_ms;
 }
 
-/* The pages of a closed file are checked when it is opened, those of a link never. */
+/* Pages of a closed file are checked when it is opened; pages of a link are never checked. */
 static bool uses_pages(const struct inode *i)
 {
 	return i->opens || (S_ISLNK(i->attr.mode) && i->kernel_refs);
@@ -207,7 +207,7 @@ void kernel_forgets_name_locked(
 {
 	struct negative *a = negative_find_locked(t, dir, name);
 	bool has_name = d && has_name_locked(t, d, tree_now_ms());
-	/* A name keeps its inode in the kernel even when its time is over. */
+	/* A name keeps its inode in the kernel even after its validity. */
 	bool keeps_inode = is_gone && d && d->inode->kernel_refs;
 
 	if (!a && !has_name && !keeps_inode)
@@ -229,15 +229,18 @@ void kernel_forgets_absent_locked(struct tree *t, struct inode *dir)
 	}
 }
 
-/* ---- All that is in doubt ---- */
+/* ---- Taking all that is outdated ---- */
 
-/* Whether a belief that was in doubt is held again. */
+/* Whether an answer is leased again after an invalidation. */
 static bool is_held_again_locked(const struct tree *t, int64_t until_ms, int64_t now_ms)
 {
 	return until_ms == TREE_HELD && !t->is_offline && is_valid_locked(t, until_ms, now_ms);
 }
 
-/* Of an open file the pages, too: contents that changed within a tick of the clock look the same. */
+/*
+ * An open file must be settled, for its pages: contents that changed within a clock tick look
+ * equal.
+ */
 static bool keeps_attr_locked(const struct tree *t, const struct inode *i, int64_t now_ms)
 {
 	return is_held_again_locked(t, i->attr_until_ms, now_ms) && !i->changing &&
@@ -251,7 +254,7 @@ static bool keeps_negative_locked(struct tree *t, const struct negative *a, int6
 		!dentry_find_locked(t, a->dir, a->name);
 }
 
-/* The lock is held for so many buckets. */
+/* The limit of buckets for which the lock is held. */
 #define BUCKETS_AT_ONCE 4096
 
 struct taking {

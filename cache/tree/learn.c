@@ -1,4 +1,7 @@
-/* What the sandbox answered, brought into the tree: believed unless something here changed since it was asked. */
+/*
+ * Brings the sandbox's answers into the tree. An answer is valid unless something changed here
+ * since the question.
+ */
 #include "cache/tree/tree_inside.h"
 
 #include "providers/base/path.h"
@@ -8,7 +11,10 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-/* Two ticks of the coarsest clock in use (CONFIG_HZ=100): a change may follow within the same time stamp. */
+/*
+ * Two ticks of the coarsest clock in use (CONFIG_HZ=100): a change may follow within the same time
+ * stamp.
+ */
 #define CLOCK_TICK_NS 20000000
 
 uint64_t version_of(const struct attr *a)
@@ -24,7 +30,7 @@ static bool contents_differ(const struct attr *a, const struct attr *b)
 	return a->size != b->size || !time_equals(a->mtime, b->mtime);
 }
 
-/* Whether what changed last did so at least a tick before. */
+/* Whether the last change was at least a tick before `now`. */
 bool tree_settled_at(const struct attr *attr, struct timespec now)
 {
 	struct timespec c = attr->ctime;
@@ -46,7 +52,7 @@ bool is_same_file(const struct attr *a, const struct attr *b)
 	return !a->btime_ns || !b->btime_ns || a->btime_ns == b->btime_ns;
 }
 
-/* Whether a change of `i` or of its names, ours or one that was told of, began or ended since. */
+/* Whether a change of `i` or its names, local or by an event, began or ended since. */
 static bool is_newer(const struct inode *i, uint64_t seen)
 {
 	return i->changing || i->moving || i->changed > seen || i->moved > seen;
@@ -57,13 +63,13 @@ bool is_news_locked(const struct tree *t, const struct inode *i, uint64_t seen)
 	return i->changed <= seen && t->doubted <= seen && !i->changing;
 }
 
-/* Nothing follows within the tick any more once it has passed. */
+/* Once the tick has passed no change can follow within it. */
 static bool stays_settled_locked(const struct inode *i, const struct attr *attr)
 {
 	return i->settled && version_of(&i->attr) == version_of(attr);
 }
 
-/* What is held already needs no newer answer than the one that says the same. */
+/* A leased answer needs no newer answer with the same attributes. */
 static int64_t belief_in_news_locked(
 	const struct tree *t, const struct inode *i, uint64_t seen, const struct tree_news *news)
 {
@@ -74,8 +80,8 @@ static int64_t belief_in_news_locked(
 }
 
 /*
- * To list a symbolic link the sandbox reads it, which moves its time of access there. Whoever sets
- * the times of a link moves its ctime.
+ * The sandbox reads a symbolic link to list it, which moves the time of access there. A program
+ * that sets the times of a link moves its ctime, too.
  */
 static struct timespec access_time_of_news_locked(const struct inode *i, const struct attr *news)
 {
@@ -119,16 +125,16 @@ static bool has_name_locked(const struct inode *i, const struct inode *dir, cons
 }
 
 /*
- * Whether an inode that we know may have this name too. A directory has one name: under another it
- * is a new inode, since the kernel would move the one that it has, with all that it was shown of
- * what is below.
+ * Whether a known inode may have this name, too. A directory has one name, and under another one it
+ * is a new inode. Otherwise the kernel would move the directory that it has, with all that it was
+ * shown below.
  */
 static bool may_be_named_locked(const struct inode *i, const struct inode *dir, const char *name)
 {
 	return !S_ISDIR(i->attr.mode) || has_name_locked(i, dir, name);
 }
 
-/* By what others did. */
+/* Applies a change by others. */
 static void replace_locked(struct tree *t, struct dentry *d, struct inode *i)
 {
 	struct inode *old = d->inode;
@@ -143,7 +149,7 @@ static void replace_locked(struct tree *t, struct dentry *d, struct inode *i)
 	inode_unpin_locked(t, old);
 }
 
-/* The name is not valid by this. What was asked before `seen` does not take it back. */
+/* The name stays invalid. An answer to a question before `seen` cannot change it back. */
 static void replace_outdated_locked(
 	struct tree *t, struct dentry *d, struct inode *i, uint64_t seen)
 {
@@ -155,8 +161,8 @@ static void replace_outdated_locked(
 }
 
 /*
- * A new inode for what was asked at `seen`. What is known of the same number from later on, or is
- * the root, keeps the number; a doubt of all that is known makes nothing newer.
+ * A new inode for an answer to a question of `seen`. A known inode of the same number keeps the
+ * number if it is newer or the root; an invalidation of everything makes no inode newer.
  */
 static struct inode *inode_learned_locked(struct tree *t, const struct attr *attr, uint64_t seen)
 {
@@ -176,17 +182,17 @@ static struct inode *inode_learned_locked(struct tree *t, const struct attr *att
 	return i;
 }
 
-/* The inode that stands for `name` in `dir` by an answer that is believed. */
+/* The inode of `name` in `dir` by a valid answer. */
 static struct inode *inode_for_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct attr *attr, uint64_t seen)
 {
 	const struct dentry *d = dentry_find_locked(t, dir, name);
-	/* The number may be with a file that had it before and that somebody still remembers. */
+	/* The number may belong to an earlier file that a program still remembers. */
 	bool is_known = d && is_same_file(&d->inode->attr, attr);
 	struct inode *i = is_known ? d->inode : inode_find_locked(t, attr);
 
 	if (i && is_same_file(&i->attr, attr) && may_be_named_locked(i, dir, name)) {
-		i->gone = false; /* it had another name that we did not know of */
+		i->gone = false; /* the file had another name that was not known */
 		if (!i->hashed)
 			inode_hash_locked(t, i);
 		return i;
@@ -194,7 +200,9 @@ static struct inode *inode_for_locked(
 	return inode_learned_locked(t, attr, seen);
 }
 
-/* Whether nothing is known of the name, valid or newer than an answer to what was asked at `seen`. */
+/*
+ * Whether the name is invalid, and nothing newer than the answer to a question of `seen` is known.
+ */
 static bool is_outdated_locked(const struct tree *t, const struct dentry *d, uint64_t seen)
 {
 	return !is_newer(d->inode, seen) && !is_only_here_locked(d, seen) &&
@@ -202,9 +210,9 @@ static bool is_outdated_locked(const struct tree *t, const struct dentry *d, uin
 }
 
 /*
- * The same by an answer that is older than a change of `dir`: names stay. A name that is not valid
- * and of which nothing newer is known gets the answer's file: by the one that is known the reader
- * would fail as by a file that was removed.
+ * The inode for an answer that is older than a change of `dir`: names stay. Only an invalid name
+ * without newer facts gets the answer's file. With the known file the reader would fail as with a
+ * removed one.
  */
 static struct inode *inode_for_old_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct attr *attr, uint64_t seen)
@@ -222,7 +230,7 @@ static struct inode *inode_for_old_locked(
 	if (d || (is_there && may_be_in_locked(t, i, dir) && may_be_named_locked(i, dir, name)))
 		return i;
 	i = inode_learned_locked(t, attr, seen);
-	/* What was told of may have been in it. */
+	/* The event may have been about something in this directory. */
 	if (i && t->told_beyond > seen)
 		i->changed = dir->changed;
 	return i;
@@ -242,13 +250,19 @@ static struct dentry *learn_dentry_locked(
 
 	if (d && believed)
 		replace_locked(t, d, i);
-	/* Even when not believed it is the only way to an inode that has no other, unless we know better. */
+	/*
+	 * An invalid answer's name is still the only way to an inode without one, unless the name
+	 * is known to be absent.
+	 */
 	if (!d && (believed || (!i->names && !is_absent_locked(t, dir))))
 		d = dentry_new_locked(t, dir, name, i);
 	return d;
 }
 
-/* Not to be believed; but what is newer than all we know says that we do not know it. */
+/*
+ * Handles an answer that is not valid. Where it is newer than all that is known, the known
+ * attributes are invalid, too.
+ */
 static void pass_news_locked(struct inode *i, const struct tree_news *news)
 {
 	i->maybe_foreign = true;
@@ -281,7 +295,7 @@ struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *nam
 			d->until_ms = belief_locked(t, dir, seen, news->name_until_ms);
 		if (S_ISDIR(i->attr.mode))
 			note_unwatched_locked(t, i);
-		/* An inode that changed here keeps what its own change answered. */
+		/* An inode that changed here keeps the attributes of its own change's answer. */
 		if (believed && is_news_locked(t, i, seen))
 			*changed = take_news_locked(t, i, seen, news);
 		else
@@ -322,8 +336,8 @@ bool tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint
 }
 
 /*
- * The root is a path, and another directory has its place: what was known of the one before says
- * nothing of this one.
+ * The root is a path, and another directory has taken it: facts about the former directory do not
+ * apply to the new one.
  */
 static void replace_root_locked(struct tree *t, const struct attr *attr)
 {
@@ -364,7 +378,7 @@ enum err tree_learn_attr(struct tree *t, struct inode *i, uint64_t seen,
 	return kind;
 }
 
-/* The dentry of `i` that `path` ends in; NULL: it has gone. */
+/* The dentry of `i` at the end of `path`; NULL: gone. */
 static struct dentry *name_used_locked(const struct inode *i, const struct tree_path *path)
 {
 	struct dentry *d = i->names;
@@ -380,7 +394,7 @@ bool tree_name_failed(struct tree *t, struct inode *i, const struct tree_path *p
 
 	pthread_mutex_lock(&t->lock);
 	if (path_is_unsynced_locked(t, i)) {
-		/* No wonder. */
+		/* A pending change explains the failure. */
 		pthread_mutex_unlock(&t->lock);
 		return true;
 	}

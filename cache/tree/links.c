@@ -84,7 +84,7 @@ void note_link_locked(struct tree *t, struct inode *link)
 	}
 }
 
-/* The next name below `top` after `d`, which is below it. */
+/* The next name below `top` after `d`. */
 static const struct dentry *next_below(const struct dentry *d, const struct inode *top)
 {
 	if (d->inode->children)
@@ -105,7 +105,7 @@ void tree_note_links(struct tree *t, struct inode *top)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* ---- Those that the kernel knows ---- */
+/* ---- Links that the kernel knows ---- */
 
 static bool is_below_locked(const struct tree *t, const struct inode *i, const struct inode *dir)
 {

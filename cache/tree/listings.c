@@ -1,4 +1,4 @@
-/* Directories as wholes: what listings of them taught, which are to be listed, and their entries. */
+/* Whole directories: results of listings, directories still to be listed, and entries. */
 #include "cache/tree/tree_inside.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ void tree_listing_begins(struct tree *t, struct tree_listing *l)
 {
 	pthread_mutex_lock(&t->lock);
 	l->number = ++t->listings;
-	/* One of its own, so that nothing that was asked earlier has the same. */
+	/* A new number, which no earlier question has. */
 	l->seen = ++t->serial;
 	LIST_INSERT_HEAD(&t->under_way, l, link);
 	pthread_mutex_unlock(&t->lock);
@@ -105,7 +105,7 @@ uint32_t tree_awaited(struct tree *t, const struct inode *dir)
 	return number;
 }
 
-/* ---- What is to be listed ---- */
+/* ---- Directories to be listed ---- */
 
 bool is_complete_locked(const struct tree *t, const struct inode *dir, int64_t now_ms)
 {
@@ -185,14 +185,14 @@ struct inode *tree_parent(struct tree *t, struct inode *i)
 	return dir;
 }
 
-/* Directories found on the way down, as a queue. */
+/* A queue of directories found on the way down. */
 struct descent {
 	struct inode **dirs;
 	size_t first, count, room;
 	bool is_cut; /* there was no memory for all */
 };
 
-/* Without memory it is left out: somebody will ask for it alone. */
+/* Without memory the directory is left out, and is listed alone when a program needs it. */
 static void descent_add(struct descent *d, struct inode *dir)
 {
 	if (d->count == d->room) {
@@ -209,7 +209,7 @@ static void descent_add(struct descent *d, struct inode *dir)
 	d->dirs[d->count++] = dir;
 }
 
-/* Other file systems are listed only when somebody enters them: one of them may be /proc. */
+/* Other file systems are listed only when a program enters them: /proc may be one. */
 static void descend_locked(struct descent *d, const struct inode *dir)
 {
 	for (const struct dentry *c = dir->children; c; c = c->sibling_next)
@@ -224,7 +224,7 @@ bool is_above_locked(const struct tree *t, const struct inode *dir, const struct
 	return i == dir;
 }
 
-/* What is only in doubt the next audit restores. */
+/* The next audit restores entries that lack only the tree's validity. */
 static bool wants_listing_locked(const struct tree *t, const struct inode *dir, int64_t now_ms)
 {
 	bool is_held = dir->complete && dir->complete_until_ms == TREE_HELD;
@@ -233,7 +233,7 @@ static bool wants_listing_locked(const struct tree *t, const struct inode *dir, 
 		!is_listed_locked(t, dir, now_ms) && !path_is_unsynced_locked(t, dir);
 }
 
-/* false: there is no room for it. */
+/* false: no room. */
 static bool start_fill_locked(
 	struct tree *t, struct inode *dir, struct tree_start *out, size_t *bytes)
 {
@@ -279,7 +279,7 @@ size_t tree_unlisted(struct tree *t, const struct inode *except, int64_t now_ms,
 	return count;
 }
 
-/* Adds those below, too; a directory whose inode alone is known has nothing to be asked for. */
+/* Adds all directories below, too. */
 static void descend_to_end_locked(struct tree *t, struct descent *d)
 {
 	descent_add(d, t->root);
@@ -287,7 +287,10 @@ static void descend_to_end_locked(struct tree *t, struct descent *d)
 		descend_locked(d, d->dirs[n]);
 }
 
-/* Returns how many; SIZE_MAX: there is no memory. */
+/*
+ * Leaves out directories of which only the inode is known: nothing in them has to be asked for.
+ * Returns the count; SIZE_MAX: no memory.
+ */
 static size_t background_fetch_known_locked(
 	struct tree *t, const struct descent *d, struct tree_start *out)
 {
@@ -361,7 +364,7 @@ static size_t count_children_locked(const struct inode *dir)
 	return count;
 }
 
-/* Returns for how many there was memory. */
+/* Returns the count that memory sufficed for. */
 static size_t copy_entries_locked(
 	struct tree *t, const struct inode *dir, struct tree_entry *entries)
 {

@@ -1,4 +1,4 @@
-/* Our own changes, brought into the tree as they happen. */
+/* Brings changes of this mount into the tree as they happen. */
 #include "cache/tree/tree_inside.h"
 
 #include <string.h>
@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 
 /*
- * Of several foreseen changes of an inode the first one begins and the last one ends them all. The
- * latest state that one of the answers told is adopted: batches may be on their way beside each
- * other (complete.c).
+ * Several local changes of one inode count as one: from the begin of the first to the end of the
+ * last. The latest state in their answers is adopted, since several batches may be under way at
+ * once (complete.c).
  */
 static void change_begins_locked(struct tree *t, const struct tree_scope *s, struct inode *i)
 {
@@ -187,7 +187,9 @@ void tree_let_moves(struct tree *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* An inode that lost its last name through us keeps its last attributes, with no links. */
+/*
+ * An inode whose last name was removed through the mount keeps its last attributes, with no links.
+ */
 static void lost_name_locked(struct tree *t, struct inode *i)
 {
 	if (i->names)
@@ -213,7 +215,7 @@ static void unname_locked(struct tree *t, struct inode *dir, const char *name)
 	inode_unpin_locked(t, i);
 }
 
-/* The inode of what was just made: known only where O_CREAT opened what was there. */
+/* The inode that was just made. A known one is taken only where O_CREAT opened an existing file. */
 static struct inode *inode_made_locked(struct tree *t, const struct attr *attr)
 {
 	struct inode *known = inode_find_locked(t, attr);
@@ -238,7 +240,7 @@ static void take_made_locked(struct tree *t, struct inode *i, const struct tree_
 	i->changed = ++t->serial;
 	i->made_here = S_ISDIR(news->attr.mode);
 	if (S_ISDIR(news->attr.mode) && news->attr.nlink <= 2 && !i->children) {
-		i->complete = true; /* just made: it is empty */
+		i->complete = true; /* a new directory is empty */
 		i->complete_until_ms = belief_locked(t, i, news->begun, news->name_until_ms);
 	}
 	if (news->link && !inode_extra_locked(i)->link)
@@ -269,7 +271,7 @@ struct inode *tree_made(
 	return i;
 }
 
-/* The kernel moves a name itself, and may use it under the new one for as long. */
+/* The kernel moves a name itself, and may use the new name for as long as the old one. */
 static void kernel_moves_name(struct tree *t, struct inode *i)
 {
 	int64_t until_ms = 0;
@@ -333,7 +335,7 @@ void tree_renamed(struct tree *t, const struct tree_name *from, const struct tre
 	bool is_its_name = old && old->inode == i;
 	int64_t kernel_until_ms = is_its_name ? old->kernel_until_ms : 0;
 	bool is_ours = are_names_ours_locked(i);
-	/* The kernel has it at `from`, wherever the sandbox says that it is. */
+	/* The kernel has the inode at `from`, wherever the sandbox has it. */
 	unsigned depth_before = is_its_name ? depth_in_locked(t, i) : UINT_MAX;
 
 	i->pins++;
@@ -353,14 +355,14 @@ void tree_renamed(struct tree *t, const struct tree_name *from, const struct tre
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* Whether both may stand where the other one stood. */
+/* Whether each inode may take the other's name. */
 static bool may_exchange_locked(
 	const struct tree *t, const struct dentry *a, const struct dentry *b)
 {
 	return may_be_in_locked(t, a->inode, b->dir) && may_be_in_locked(t, b->inode, a->dir);
 }
 
-/* What is known of the name is over, and nothing else is. */
+/* Drops the name, and nothing else that is known. */
 static void forget_name_locked(struct tree *t, struct dentry *d)
 {
 	struct inode *i = d->inode;
@@ -401,7 +403,7 @@ void tree_exchanged(
 		first->pins--;
 		second->pins--;
 	} else {
-		/* One of them is not known, or may not stand there: neither is believed. */
+		/* An inode is unknown, or may not be there: both names are dropped. */
 		if (a)
 			forget_name_locked(t, a);
 		b = dentry_find_locked(t, dir2, name2);

@@ -1,9 +1,9 @@
-/* Changes that the sandbox has not heard of yet, shown as if it had; and whether an answer still holds. */
+/* Local effects: what pending changes show. Also says whether an answer is still current. */
 #include "cache/tree/tree_inside.h"
 
 #include <sys/stat.h>
 
-/* Each change moves the times on; an mtime that was set to the future comes back. */
+/* Each change moves the times on. An mtime in the future comes back by the next change. */
 static struct timespec time_of_change_locked(const struct inode *i, struct timespec now)
 {
 	struct timespec ctime = i->attr.ctime;
@@ -26,9 +26,8 @@ static uint64_t blocks_of(uint64_t size)
 }
 
 /*
- * Programs that copy take a size without blocks for one great hole. So the bytes that are written
- * get blocks, also inside the file: it may have a hole there. A file that has all its blocks gets
- * no more of them.
+ * Programs that copy take a size without blocks for one great hole. So written bytes get blocks,
+ * also inside the file, which may have a hole there. A file with all its blocks gets no more.
  */
 static void apply_local_bytes(struct attr *attr, uint64_t begin, uint64_t end)
 {
@@ -41,7 +40,7 @@ static void apply_local_bytes(struct attr *attr, uint64_t begin, uint64_t end)
 		attr->blocks = written < most - attr->blocks ? attr->blocks + written : most;
 }
 
-/* What is added is a hole. */
+/* The added part is a hole. */
 static void apply_local_size(struct attr *attr, uint64_t size)
 {
 	if (attr->blocks > blocks_of(size))
@@ -49,7 +48,7 @@ static void apply_local_size(struct attr *attr, uint64_t size)
 	attr->size = size;
 }
 
-/* File systems that do not count the directories in a directory say 1 of each. */
+/* A file system that does not count the directories in a directory says 1 of each. */
 static void apply_local_links(struct attr *attr, int links)
 {
 	if (S_ISDIR(attr->mode) ? attr->nlink > 1 : links > 0 || attr->nlink > 0)
@@ -173,7 +172,7 @@ bool tree_base_holds(struct tree *t, struct inode *i)
 	return holds;
 }
 
-/* ---- What the kernel keeps meanwhile ---- */
+/* ---- Attributes delegated to the kernel ---- */
 
 static int64_t read_ahead_until_locked(const struct tree *t, const struct inode *i)
 {
@@ -207,7 +206,9 @@ int64_t tree_delegate(
 	bool is_ahead = how->ahead && has_local_effect_locked(t, i);
 	int64_t until_ms = delegated_until_locked(t, i, how, is_ahead);
 
-	/* Of a file the kernel drops by itself an answer that its own write or setattr has overtaken. */
+	/*
+	 * The kernel drops an answer about a file that its own write or setattr overtakes.
+	 */
 	if (until_ms && (is_ahead || S_ISDIR(i->attr.mode))) {
 		if (inode_extra_make_locked(i))
 			note_delegated(i->extra, how->asker, until_ms);
@@ -241,9 +242,9 @@ bool tree_still(struct tree *t, struct inode *i, uint64_t seen, const struct att
 	return still;
 }
 
-/* ---- Deciding here ---- */
+/* ---- Whether changes can be local ---- */
 
-/* Nobody could take it from its place without our being told. */
+/* Whether every name on the path is leased: the stream would report its removal. */
 static bool is_way_held_locked(const struct tree *t, const struct inode *i)
 {
 	while (i->names && (i->provisional || i->names->until_ms == TREE_HELD))
@@ -251,7 +252,7 @@ static bool is_way_held_locked(const struct tree *t, const struct inode *i)
 	return i == t->root;
 }
 
-/* Likewise: change it, or what is in it. */
+/* Whether attributes and entries are leased: the stream would report their changes. */
 static bool is_held_locked(const struct inode *dir)
 {
 	return dir->provisional ||

@@ -40,7 +40,7 @@ struct dentry *dentry_find_locked(struct tree *t, const struct inode *dir, const
 	return d;
 }
 
-/* What others had taken the last name of may stand elsewhere now. */
+/* A file that had lost its last name to others has a new path by this name. */
 static void dentry_attach_inode(struct dentry *d, struct inode *i)
 {
 	if (!i->names && inode_extra_locked(i)->was_at) {
@@ -132,7 +132,7 @@ void dentry_retarget_locked(struct tree *t, struct dentry *d, struct inode *i)
 	inode_rest_locked(t, old);
 }
 
-/* ---- Names that lead nowhere ---- */
+/* ---- Lost names ---- */
 
 static bool is_nameless_locked(const struct tree *t, const struct inode *i)
 {
@@ -144,7 +144,7 @@ static bool is_under_change(const struct inode *i)
 	return i->changing || i->owed || i->provisional || i->moving;
 }
 
-/* A directory that is `lost` with this name is pinned and heads the list. */
+/* Drops a name. A directory that is lost with it is pinned and put at the head of `lost`. */
 static void lose_name_locked(struct tree *t, struct dentry *d, struct inode **lost)
 {
 	struct inode *i = d->inode;
@@ -154,7 +154,7 @@ static void lose_name_locked(struct tree *t, struct dentry *d, struct inode **lo
 	i->pins++;
 	inode_wake_locked(t, i);
 	dentry_drop_locked(t, d);
-	/* Wherever it is found again, it was not written there. */
+	/* A link found again elsewhere was not written there. */
 	i->link_is_ours &= i->names != NULL;
 	if (i->names || i == t->root) {
 		inode_unpin_locked(t, i);
@@ -166,7 +166,7 @@ static void lose_name_locked(struct tree *t, struct dentry *d, struct inode **lo
 	*lost = i;
 }
 
-/* Adds the directories that are lost by this. */
+/* Adds the directories that are lost with the names. */
 static void lose_names_in_locked(struct tree *t, struct inode *dir, struct inode **lost)
 {
 	dir->pins++;
@@ -182,7 +182,7 @@ static void lose_names_in_locked(struct tree *t, struct inode *dir, struct inode
 		inode_rest_locked(t, dir);
 }
 
-/* One directory after the other: the stack does not grow with the depth of the tree. */
+/* Works on one directory after the other: the stack does not grow with the depth of the tree. */
 static void lose_all_locked(struct tree *t, struct inode *lost)
 {
 	while (lost) {

@@ -1,4 +1,4 @@
-/* Where an inode is, by the names of the directories above it. */
+/* Paths of inodes, built from the names of the directories above. */
 #include "cache/tree/tree_inside.h"
 
 #include "providers/base/cleanup.h"
@@ -28,7 +28,7 @@ uint64_t path_stamp_locked(const struct tree *t, const struct inode *i, bool *mo
 	}
 }
 
-/* The length of the path of `i`, or -1 when it hangs in the air. */
+/* The length of the path of `i`; -1: no path leads to the root. */
 static ssize_t path_length_locked(const struct tree *t, const struct inode *i)
 {
 	ssize_t len = 0;
@@ -61,7 +61,7 @@ char *path_build_locked(struct tree *t, struct inode *i, const char *name)
 
 	if (!name && x->staged)
 		return strdup(x->staged);
-	/* The sandbox finds it by its number, where it is not there. */
+	/* The sandbox finds the file by its number, if it is at another path. */
 	if (!name && !i->names && x->was_at)
 		return strdup(x->was_at);
 	ssize_t len = path_length_locked(t, i);
@@ -77,12 +77,12 @@ char *path_build_locked(struct tree *t, struct inode *i, const char *name)
 	if (name)
 		memcpy(text + len, name, name_len);
 	else if (len)
-		len--; /* the last slash */
+		len--; /* without the last slash */
 	text[(size_t)len + name_len] = 0;
 	return text;
 }
 
-/* ---- What has lost its name ---- */
+/* ---- Lost names ---- */
 
 void remember_place_locked(struct tree *t, struct inode *i)
 {
@@ -130,7 +130,10 @@ static bool leads_to_root_locked(const struct tree *t, const struct inode *i)
 	return i == t->root;
 }
 
-/* A name in a directory that was moved in the sandbox is of no use while there is another one: that comes first. */
+/*
+ * A name in a directory that others moved is useless while `i` has another name: a name that leads
+ * to the root comes first.
+ */
 static void choose_name_locked(const struct tree *t, struct inode *i)
 {
 	struct dentry **at = &i->names;

@@ -1,11 +1,11 @@
 /*
  * How deep the kernel has a directory while a rename of ours moves it.
  *
- * The tree moves a directory when the rename is decided or done, the kernel when the rename is
- * answered. The text of a symbolic link that is read between the two must stay inside the mount
- * from either place. A text that was read before may still be in use: a program resolves it step by
- * step, from where the directory is at each step. So the answer to a rename that brings a directory
- * up waits for such programs, and a program whose step waited for the sandbox begins anew
+ * The tree moves a directory when the rename is made locally or applied, the kernel when the rename
+ * is answered. The text of a symbolic link that is read between the two must stay inside the mount
+ * from either path. A text that was read before may still be in use: a program resolves it step by
+ * step, from the directory's path at each step. So the answer to a rename that brings a directory
+ * up waits for such programs, and a program whose step waited for the sandbox starts again
  * (tree_has_risen).
  */
 #include "cache/tree/tree_inside.h"
@@ -14,8 +14,9 @@
 #include <sys/stat.h>
 
 /*
- * From an answer of ours to the end of what the kernel does with it: the move of a directory, or
- * the steps of a path up from it. No sandbox delays those, only the scheduler of this machine.
+ * From an answer of ours to the end of the kernel's work on it: the move of a directory, or the
+ * steps of a path up from the directory. Only the scheduler of this machine delays those, no
+ * sandbox.
  */
 #define STEP_MS 20
 /* The limit of a rename that is never answered. */
@@ -40,7 +41,7 @@ void places_moved_locked(struct tree *t, const struct inode *i, unsigned depth_b
 		return;
 	if (depth < depth_before)
 		t->rose = ++t->serial;
-	/* Where all places are taken one of them stands for every directory. */
+	/* Where all entries are taken, one of them stands for every directory. */
 	const struct moved_dir moved = { .dir = m ? i : NULL,
 		.least = !m || depth_before == UINT_MAX ? 0
 			: depth < depth_before          ? depth

@@ -1,4 +1,4 @@
-/* Inodes that were made here and that the sandbox has not heard of, and paths that lead there through names it has not. */
+/* Provisional inodes, and paths with names that the sandbox does not have yet. */
 #include "cache/tree/tree_inside.h"
 
 #include "providers/base/cleanup.h"
@@ -10,8 +10,8 @@
 /* ---- Made here ---- */
 
 /*
- * File systems that do not count the directories in a directory say 1 of each. One of layers, which
- * has no time of birth, says so only of what is in several of them.
+ * A file system that does not count the directories in a directory says 1 of each. A layered file
+ * system, which has no time of birth, says so only of directories that are in several layers.
  */
 static uint32_t links_of_made(const struct inode *dir, uint32_t mode)
 {
@@ -38,7 +38,7 @@ static struct attr attr_of_made(struct tree *t, const struct inode *dir, const s
 	return attr;
 }
 
-/* Answers under way are older. */
+/* Answers under way are older than the new inode. */
 static void note_made_locked(struct tree *t, struct inode *dir, struct inode *i, struct dentry *d,
 	const struct tree_news *news)
 {
@@ -92,9 +92,9 @@ bool tree_is_provisional(struct tree *t, const struct inode *i)
 	return is;
 }
 
-/* ---- What the sandbox says to it ---- */
+/* ---- Answers of the sandbox ---- */
 
-/* Without memory the sandbox's is shown. */
+/* Without memory the sandbox's number is shown. */
 static void show_number_locked(struct inode *i, uint64_t number)
 {
 	struct inode_extra *x = inode_extra_make_locked(i);
@@ -111,7 +111,7 @@ void take_identity_locked(struct tree *t, struct inode *i, const struct attr *at
 	i->attr.dev = attr->dev;
 	i->attr.ino = attr->ino;
 	i->attr.btime_ns = attr->btime_ns;
-	/* What has lost its names meanwhile is found by none. */
+	/* An inode that has lost its names meanwhile is not found by number. */
 	if (!i->gone || inode_extra_locked(i)->staged)
 		inode_hash_locked(t, i);
 }
@@ -125,7 +125,10 @@ void tree_placed(struct tree *t, struct inode *i, const struct attr *attr)
 		inode_unhash_locked(t, i);
 		take_identity_locked(t, i, attr);
 		show_number_locked(i, shown);
-		/* What was asked before told of the other one: it is no sign that the name is another file's. */
+		/*
+		 * Answers to earlier questions are about the former inode: they do not prove that
+		 * the name is another file's.
+		 */
 		i->moved = ++t->serial;
 		if (i->extra)
 			i->extra->replaced = i->moved;
@@ -138,7 +141,7 @@ void tree_taken(struct tree *t, struct inode *i)
 	pthread_mutex_lock(&t->lock);
 	i->complete = false;
 	i->complete_until_ms = 0;
-	/* In layers it may be one of a lower layer, which cannot be moved. */
+	/* In layers the directory may belong to a lower one, and then cannot be moved. */
 	i->made_here = false;
 	kernel_forgets_absent_locked(t, i);
 	kernel_forgets_inode_locked(t, i, true);
@@ -155,7 +158,7 @@ static bool stands_at_locked(
 	return is;
 }
 
-/* Whether one of its names is there. */
+/* Whether `i` has one of the two paths. */
 static bool is_found_locked(
 	struct tree *t, const struct inode *i, const char *path, const char *path2)
 {
@@ -220,7 +223,7 @@ void tree_replacing(struct tree *t, struct inode *i, int delta)
 	pthread_mutex_lock(&t->lock);
 	struct inode_extra *x = inode_extra_make_locked(i);
 
-	/* Without memory what changes it by then is refused. */
+	/* Without memory the change is refused. */
 	if (x && (delta > 0 || x->replacing))
 		x->replacing += (unsigned)delta;
 	pthread_mutex_unlock(&t->lock);
@@ -255,7 +258,7 @@ void tree_refused_made(struct tree *t, struct inode *i)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* ---- Paths that the sandbox does not have ---- */
+/* ---- Paths with pending changes ---- */
 
 bool is_only_here_locked(const struct dentry *d, uint64_t seen)
 {

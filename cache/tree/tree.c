@@ -40,7 +40,10 @@ struct tree *tree_new(const struct attr *root, size_t idle_max)
 	return take(t);
 }
 
-/* The numbers that earlier mounts gave may be shown again: from anywhere none of them is likely to be met. */
+/*
+ * A random start of our numbers: recorded numbers of earlier mounts may be shown again, and are
+ * unlikely to be met.
+ */
 #define NUMBERS_MASK (((uint64_t)1 << 55) - 1)
 
 void tree_remembers(struct tree *t, struct shown *shown)

@@ -885,7 +885,7 @@ struct tree_file {
 
 /* How far from a file others are looked for. */
 enum tree_reach {
-	TREE_ALONE, /* files beside it with the same name but for the extension */
+	TREE_ALONE, /* files next to it with the same name but for the extension */
 	TREE_NEAR,  /* then its directory, then what is below that */
 	TREE_FAR,   /* then what follows in the order of a walk through the whole tree */
 };
@@ -900,7 +900,7 @@ enum tree_reach {
 uint64_t tree_whole_max(struct tree *t, const struct inode *i);
 
 /*
- * Whether `i` is in a repository's .git itself, beside the index: git reads there before it looks
+ * Whether `i` is in a repository's .git itself, next to the index: git reads there before it looks
  * at the tracked files.
  */
 bool tree_is_gits(struct tree *t, const struct inode *i);
@@ -926,7 +926,7 @@ struct tree_gathering {
 /*
  * Gathers `first` and the regular files around it whose names and attributes are valid, in the
  * order in which a walk through the tree reads them. Files larger than tree_whole_max() are left
- * out, except both ends of those beside the first, and of a repository's newest pack. Directories
+ * out, except both ends of those next to the first, and of a repository's newest pack. Directories
  * that are seldom read whole (files.c) are not entered from outside, and not left from inside.
  * Returns the count; `out` has room for files_max, which is at least 1. 0: `first` has no path.
  */

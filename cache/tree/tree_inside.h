@@ -323,7 +323,7 @@ uint64_t number_locked(struct tree *t);
 
 /* The ctime shown of `i` for this ctime of its attributes. */
 struct timespec shown_ctime_locked(const struct inode *i, struct timespec ctime);
-/* Shows this ctime instead of the attributes' own; and stops that. */
+/* Shows this ctime instead of the attributes' own. The second function ends that. */
 void keep_ctime_locked(struct inode *i, struct timespec shown);
 void forget_ctime_locked(struct inode *i);
 /*

@@ -1,4 +1,6 @@
-/* What is held: believed not until a time of its own, but as long as the tree is trusted. */
+/*
+ * Leases: a leased answer has no end of validity of its own, but is valid as long as the tree is.
+ */
 #include "cache/tree/tree_inside.h"
 
 #include "providers/base/cleanup.h"
@@ -16,7 +18,7 @@ bool is_valid_locked(const struct tree *t, int64_t until_ms, int64_t now_ms)
 	return valid_until_locked(t, until_ms) > now_ms;
 }
 
-/* Nobody else knows of it. */
+/* A provisional inode's name is valid, since no other side knows it. */
 bool is_name_valid_locked(const struct tree *t, const struct dentry *d, int64_t now_ms)
 {
 	return d->inode->provisional || is_valid_locked(t, d->until_ms, now_ms);
@@ -33,7 +35,7 @@ bool is_invalid_locked(const struct tree *t, int64_t until_ms, int64_t now_ms)
 	return until_ms == TREE_HELD && t->validated_until_ms <= now_ms;
 }
 
-/* By the change stream. */
+/* Whether the change stream reports changes of `i`. */
 static bool is_watched_locked(const struct tree *t, const struct inode *i)
 {
 	for (; t->unwatched.count && i != t->root && i->names; i = i->names->dir)
@@ -42,7 +44,6 @@ static bool is_watched_locked(const struct tree *t, const struct inode *i)
 	return !t->is_blind;
 }
 
-/* Of other file systems, and of staging, nothing is told by an audit or the change stream. */
 int64_t timed_locked(struct tree *t, int64_t until_ms)
 {
 	if (until_ms != TREE_HELD && t->timed_until_ms < until_ms)
@@ -50,6 +51,7 @@ int64_t timed_locked(struct tree *t, int64_t until_ms)
 	return until_ms;
 }
 
+/* Neither an audit nor the change stream reports changes on other file systems or in staging. */
 int64_t plain_belief_locked(
 	const struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms)
 {
@@ -240,7 +242,7 @@ void tree_invalidate_entries(struct tree *t, struct inode *dir)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* The one after `d` of all that is below `top`, each directory before what is in it. */
+/* The next dentry after `d` below `top`; each directory comes before its entries. */
 static struct dentry *next_below(const struct inode *top, struct dentry *d)
 {
 	if (d->inode->children)
@@ -290,7 +292,7 @@ void lost_from_sight_locked(struct tree *t, struct inode *i)
 
 /* ---- The change stream ---- */
 
-/* The most directories that are remembered as unwatched. */
+/* The limit of directories remembered as unwatched. */
 #define UNWATCHED_MAX 65536
 
 void tree_stream_begins(struct tree *t, const struct tree_listing *first)
