@@ -1,5 +1,5 @@
 /*
- * create_args.h - what an entry is to be made as.
+ * create_args.h - the arguments for making an entry.
  */
 #pragma once
 
@@ -12,9 +12,9 @@ struct create_args {
 	enum change_op op; /* CHANGE_MKDIR, CHANGE_CREATE, CHANGE_MKNOD, CHANGE_SYMLINK */
 	uint32_t mode;     /* with the type, for CHANGE_MKNOD */
 	uint64_t rdev;
-	uint32_t uid, gid; /* who makes it: used where owners come from the caller */
+	uint32_t uid, gid; /* the caller's: used where owners come from the caller */
 	const char *text;  /* CHANGE_SYMLINK */
 	bool exclusive;    /* CHANGE_CREATE: must not exist */
-	bool empties;      /* likewise: what exists is emptied */
-	bool opens;        /* likewise: cache_open_made() follows */
+	bool empties;      /* CHANGE_CREATE: an existing file is emptied */
+	bool opens;        /* CHANGE_CREATE: cache_open_made() follows */
 };

@@ -1,9 +1,9 @@
 /*
  * local.h - changes that are decided here, without asking the sandbox.
  *
- * That is possible where all that they depend on is known and a change stream would tell if it became otherwise. Each
- * function says in *decided whether it is; false: nothing was done, and the caller asks the sandbox. What was decided is
- * in the journal and shown by the tree; its error, if any, is the final one.
+ * A change can be local where everything that it depends on is known, under a live change stream.
+ * Each function says so in *decided. false: nothing was done, and the caller makes a remote change.
+ * A local change is in the journal and shown by the tree. Its error, if any, is final.
  */
 #pragma once
 
@@ -15,11 +15,11 @@
 enum err local_make(struct cache *c, const struct call *call, struct inode *dir, const char *name,
 	const struct create_args *m, struct cache_entry *out, bool *decided, struct error *e);
 /*
- * Before what is decided here only under trust: restores it where it was lost, as a question for what is known does. An
- * error is the call's.
+ * Called before a change that is local only while names and attributes are valid: makes them valid
+ * again where the lease was lost, as a lookup does. The error is the call's.
  */
 enum err local_restore(struct cache *c, const struct call *call, struct error *e);
-/* Whether names in `dir` are not decided here for want of its entries alone. */
+/* Whether names in `dir` cannot be changed locally only because its entries are not listed. */
 bool local_wants_entries(struct cache *c, struct inode *dir);
 enum err local_link(struct cache *c, const struct call *call, struct inode *i, struct inode *dir,
 	const char *name, struct cache_entry *out, bool *decided, struct error *e);
@@ -30,7 +30,7 @@ enum err local_rename(struct cache *c, const struct call *call, struct inode *di
 	struct inode *dir2, const char *name2, uint32_t flags, bool *decided, struct error *e);
 enum err local_setattr(struct cache *c, const struct call *call, struct inode *i,
 	const struct change *what, bool *decided, struct error *e);
-/* As cache_copy(). */
+/* The arguments of cache_copy(). */
 struct copying {
 	struct inode *from, *to;
 	uint64_t offset, offset2, len;

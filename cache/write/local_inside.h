@@ -1,7 +1,7 @@
 /*
- * local_inside.h - what the files of local.h share; nobody else includes it.
+ * local_inside.h - declarations that the files of local.h share. No other file includes it.
  *
- * All of them expect writeback.lock to be held, but local_has_names().
+ * All functions but local_anything() and local_has_names() expect writeback.lock to be held.
  */
 #pragma once
 
@@ -9,16 +9,20 @@
 #include "cache/write/permission.h"
 #include "cache/write/writeback_inside.h"
 
-/* Whether changes are decided here at all. Those of a read-only file system the sandbox refuses. */
+/*
+ * Whether any change can be local. Changes to a read-only file system are left to the sandbox,
+ * which refuses them.
+ */
 bool local_anything(struct cache *c);
-/* Whether those of names are. */
+/* Whether changes of names can be local. */
 bool local_has_names(struct cache *c);
-/* Whether those in `dir` are. */
+/* Whether changes of names in `dir` can be local. */
 bool local_may(struct cache *c, struct inode *dir);
 
 /*
- * Where the kernel here does not judge for the sandbox's user: whether he may do what JUDGE_* says, change the entries of a
- * directory, or take this one away; `name` is for the sentence.
+ * Permission checks for the sandbox's user, where the kernel here does not check: JUDGE_* on an
+ * inode, changes to the entries of a directory, the removal of one entry. `name` is for the
+ * message.
  */
 enum err local_permission(
 	struct cache *c, struct inode *i, unsigned want, const char *name, struct error *e);
@@ -29,15 +33,17 @@ enum err local_removal_permission(struct cache *c, struct inode *dir, struct ino
 
 bool local_is_owner(struct cache *c, struct inode *i);
 bool local_is_dir(struct cache *c, struct inode *i);
-/* Only of a directory whose entries are all known. */
+/* false also where not all entries of the directory are known. */
 bool local_is_empty(struct cache *c, struct inode *dir);
-/* Whether its attributes are believed, or foreseen. */
+/* Whether the attributes of `i` are valid, or applied locally. */
 bool local_is_known(struct cache *c, struct inode *i);
 bool local_is_there(struct cache *c, struct inode *dir, const char *name);
 enum err local_check_name(const char *name, struct error *e);
-/* A file that is kept needs a staging name. */
+/* A file that is kept after its removal needs a staging name. */
 enum err local_check_staged(bool keep, const char *staged, const char *name, struct error *e);
 
-/* Shows what a change of names makes of the directory; and of an inode that has more or less of them. */
+/*
+ * Apply a change of names to the tree: to the directory, and to an inode that gets or loses names.
+ */
 void local_show_dir(struct cache *c, struct inode *dir, int links);
 void local_show_links(struct cache *c, struct inode *i, int links);

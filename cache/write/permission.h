@@ -1,5 +1,5 @@
 /*
- * permission.h - whether the sandbox user may do a thing, judged here by what the sandbox says of the file.
+ * permission.h - whether the sandbox's user may do a thing, by the attributes of the file.
  */
 #pragma once
 
@@ -9,5 +9,8 @@
 #define JUDGE_WRITE 2u
 #define JUDGE_READ  4u
 
-/* As the kernel in the sandbox would: owner, then groups, then others; the superuser may, but executes only with an x. */
+/*
+ * Checks as the sandbox's kernel does: the bits of the owner, else of the group, else of others.
+ * The superuser may do everything, but executes a file only with an x bit.
+ */
 bool permission_allows(const struct identity *who, const struct attr *attr, unsigned want);

@@ -1,10 +1,9 @@
 /*
- * room.h - whether the disk of the sandbox has room for what is written here, before the sandbox
- * has any of it.
+ * room.h - whether the sandbox's disk has room for a write, before any byte of it is sent.
  *
- * The room that a list told last is lowered by what files grew here. Where that is not enough the
- * sandbox is asked: what is pending is sent first, and a list tells what is left. A disk that
- * cannot be asked is taken to have room: the change waits in the journal, and a refusal is told
+ * The free room in the last list is lowered by the growth of files here. Where it is not enough,
+ * the sandbox is asked: pending changes are sent first, and a list tells the free room. A disk that
+ * cannot be asked counts as having room: the change waits in the journal, and a refusal is reported
  * late.
  */
 #pragma once
@@ -15,11 +14,11 @@ struct cache; /* cache/session/session.h */
 struct inode; /* cache/tree/tree.h */
 
 /*
- * `len` bytes at `offset` of a file, or behind its end for an append. ERR_NO_SPACE: the disk of the
- * shown root has no room for them, and nothing of them may be taken. Of a file on another disk
- * nothing is known.
+ * Checks the room for `len` bytes at `offset` of a file, or behind its end for an append.
+ * ERR_NO_SPACE: the disk of the shown root has no room for all of them, and the caller accepts
+ * none. Files on other disks are not checked.
  */
 enum err room_for_write(struct cache *c, const struct call *call, struct inode *i,
 	enum change_op op, uint64_t offset, size_t len, struct error *e);
-/* Whether the disk has room for the file once more, so that it can be written beside itself. */
+/* Whether the disk has room for a second copy of the file, to write it anew in staging. */
 bool room_for_copy(struct cache *c, const struct call *call, struct inode *i);

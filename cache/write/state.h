@@ -12,14 +12,14 @@
  *	          +---- replay -----> UNKNOWN <--------+ |
  *	                                 +---------------+
  *
- * A transition is made by one function alone, which asserts that the table in state.c has it and
- * traces it (`-o log=write=debug`). DONE, REFUSED, CONFLICT, ELIDED and
- * KEPT, which follows on QUEUED, UNKNOWN and SENT, are ends: the change is freed. A change that waits
- * ends in REFUSED or CONFLICT, too, with what it needs.
+ * op_becomes() alone makes a transition: it asserts that the table in state.c has the transition,
+ * and traces it (`-o log=write=debug`). DONE, REFUSED, CONFLICT, ELIDED and KEPT are ends: the
+ * change is freed. KEPT follows on QUEUED, UNKNOWN and SENT. A change that waits ends in REFUSED or
+ * CONFLICT, too, with the change that it needs.
  *
- * A change in the state SENT is in exactly one batch under way. One in the state UNKNOWN was in a
- * batch without an answer: the sandbox may have it. What is not a state of the change itself (who
- * waits for it, what it is held against) are the fields of struct op.
+ * A change in the state SENT is in exactly one batch under way. A change in the state UNKNOWN was
+ * in a batch without an answer: the sandbox may have it. Other facts about a change (which calls
+ * wait for it, which version it is checked against) are the fields of struct op.
  */
 #pragma once
 
@@ -32,7 +32,7 @@ enum op_state {
 	OP_SENT,     /* in a batch under way */
 	OP_UNKNOWN,  /* waits for a batch, and an earlier one with it had no answer (verify.c) */
 	OP_DONE,     /* the sandbox has it */
-	OP_REFUSED,  /* by the sandbox, or something that it needs was (fail.c) */
+	OP_REFUSED,  /* refused by the sandbox, or an op that it needs was (fail.c) */
 	OP_CONFLICT, /* another change, for a free name, takes its place (conflict.c) */
 	OP_ELIDED,   /* the sandbox never gets it: undone, or a part of another change by now */
 	OP_KEPT,     /* the mount ended, and the journal has it for the next one */
@@ -42,8 +42,8 @@ enum op_state {
 struct change; /* providers/verbs.h */
 struct op;
 
-/* The path by which people know what a change is about, for traces. */
+/* The path by which people know the file of a change, for traces. */
 const char *op_path(const struct change *change);
 
-/* `why`: what brought it about, for the trace. The lock of what is pending is held. */
+/* `why`: the reason, for the trace. writeback.lock is held. */
 void op_becomes(struct op *q, enum op_state state, const char *why);

@@ -1,5 +1,5 @@
 /*
- * word.h - a word for the names of what this mount puts in staging.
+ * word.h - the word in the names of this mount's files in staging.
  */
 #pragma once
 
@@ -8,8 +8,8 @@
 struct cache; /* cache/session/session.h */
 
 /*
- * A word for names in the staging directory. Mounts with the same journal have the same one, one after the other;
- * the mount before was killed where cache_follows_killed() says so.
+ * Mounts with the same journal follow each other and have the same word. The mount before was
+ * killed where cache_follows_killed() says so.
  */
 #define CACHE_WORD_SIZE (2 * JOURNAL_ID_SIZE + 1)
 void cache_word(const struct cache *c, char out[CACHE_WORD_SIZE]);

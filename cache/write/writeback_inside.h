@@ -1,5 +1,5 @@
 /*
- * writeback_inside.h - what the files of cache/write share.
+ * writeback_inside.h - declarations that the files of cache/write share.
  *
  * Functions that end in _locked expect writeback.lock to be held.
  */
@@ -13,163 +13,180 @@
 #include <pthread.h>
 
 /*
- * Limits, in bytes: WRITEBACK_WRITE_MAX is FUSE's largest request; a batch keeps a link of 100 Mbit/s and any round trip below
- * 0.6 s busy, and its request fits into 8 MiB.
+ * Limits, in bytes. WRITEBACK_WRITE_MAX is FUSE's largest request. A batch keeps a link of 100
+ * Mbit/s busy for any round trip below 0.6 s, and its request fits into 8 MiB.
  */
 #define WRITEBACK_WRITE_MAX VERB_DATA_MAX
 #define WRITEBACK_BATCH_MAX ((size_t)15 * 512 * 1024)
 /*
- * Changes in one batch, whose paths and results take a few hundred bytes each; a quarter of them do not wait for more, and while
- * these are on their way a burst of small files makes as many again.
+ * Changes in one batch: their paths and results take a few hundred bytes each. With a quarter of
+ * them a batch does not wait for more: while these are on their way, a burst of small files makes
+ * as many again.
  */
 #define WRITEBACK_CHANGES_MAX 8192
 #define WRITEBACK_CHANGES_DUE (WRITEBACK_CHANGES_MAX / 4)
-/* Memory for all that is pending: whoever makes more waits. */
+/* Memory for all ops. A call that would add more waits. */
 #define WRITEBACK_COST_MAX ((size_t)32 * 1024 * 1024)
-/* So long a change waits for others, and for those that follow it closely, in ms. */
+/*
+ * An op waits WRITEBACK_WAIT_MS for others to leave with it, and WRITEBACK_WAIT_MOST_MS at most
+ * where others keep following. In ms.
+ */
 #define WRITEBACK_WAIT_MS      100
 #define WRITEBACK_WAIT_MOST_MS 500
 /*
- * Batches at once: a recorded one, others of nothing but contents, and one of small saves. A batch
- * takes twice its bytes while it is sent, so all batches together have a bound: the rest leaves
- * later.
+ * Batches under way at once: a recorded one, plain ones, and one of small saves. A batch takes
+ * twice its bytes while it is sent, so WRITEBACK_SENT_MAX bounds the bytes of all batches together.
+ * The rest leaves later.
  */
 #define WRITEBACK_SENDERS_MAX 4
 #define WRITEBACK_SENT_MAX    (2 * WRITEBACK_BATCH_MAX)
 /*
- * The most that a small save loads a link with, in bytes: at 2 Mbit/s that takes a second. Where
- * more than this is pending, a small save that somebody waits for does not wait for what it is not
- * bound to. A change without contents loads the link, too.
+ * The most that a small save loads a link with, in bytes: a link of 2 Mbit/s needs a second for
+ * them. Where more than this is pending, an urgent small save waits only for the ops that it is
+ * bound to. WRITEBACK_CHANGE_LOAD is the load of a change without its contents.
  */
 #define WRITEBACK_SMALL_MAX   ((uint64_t)256 * 1024)
 #define WRITEBACK_CHANGE_LOAD 256
-/* From one attempt to the next while the sandbox cannot be reached, in ms; the first while somebody waits for it. */
+/*
+ * From one attempt to the next while the sandbox is out of reach, in ms. WRITEBACK_PAUSE_MS is the
+ * first pause, and the pause while a call waits.
+ */
 #define WRITEBACK_PAUSE_MS      1000
 #define WRITEBACK_PAUSE_MOST_MS 30000
-/* A file that stays open is seen all the same where so long, in ms, it was not given as much as is sent at once. */
+/*
+ * A staged file that stays open is committed all the same, where for this long, in ms, fewer bytes
+ * were written to it than one request carries.
+ */
 #define WRITEBACK_OPEN_MS 5000
 /*
- * What is not worth a call of its own waits so long for one, in ms, and what others do beside it is not seen here meanwhile.
- * A file that stays open has left by then.
+ * An op that may wait leaves with others, and after this time, in ms, by itself. Until then events
+ * of its inode are not resolved. The longer limit lets the commit of a file that stays open take
+ * such ops along.
  */
 #define WRITEBACK_LAZY_MS (WRITEBACK_OPEN_MS + 1000)
 
-/* What the changes of a file are made to, none of which was answered yet. */
+/* The version that the ops of a file were made on, where none of these is answered yet. */
 struct base {
 	struct attr version;
-	uint64_t number; /* no two have the same */
+	uint64_t number; /* unique */
 };
 
-/* What is pending of one inode, or refused and not reported, or being waited for. */
+/*
+ * The pending ops of one inode. The record also exists while a call waits for the inode, and while
+ * a failure is not reported.
+ */
 struct inode_ops {
 	TAILQ_ENTRY(inode_ops) link;
-	struct inode *inode;      /* pinned; its `backlog` leads here */
-	unsigned owes;            /* changes in the queue that touch it */
-	unsigned copied;          /* of these, those that only copy from it */
-	struct version copied_as; /* and the version that the last of them is held against */
-	unsigned held;            /* and those that touch it and are held back */
+	struct inode *inode;      /* pinned; its `backlog` points here */
+	unsigned owes;            /* ops in the queue that touch the inode */
+	unsigned copied;          /* ops in the queue that only copy from the inode */
+	struct version copied_as; /* the version that the last of these copies expects */
+	unsigned held;            /* deferred ops that touch the inode */
 	unsigned waiters;
-	struct op *last;              /* the youngest of them */
-	struct op *maker;             /* in the queue: makes it, and nothing else; or NULL */
-	struct op *place;             /* held back: puts it in its place when it is whole */
-	int64_t place_look_ms;        /* monotonic: when it is judged whether it is being copied */
-	size_t place_bytes;           /* written since that was done last */
-	struct version shown;         /* before the first of them; all zero: it is not known */
-	struct attr answered;         /* the latest state that an answer told while it owes */
-	uint64_t answered_of;         /* the gathering of the batch that told that */
-	uint64_t answered_at;         /* and the last gathering before the answer */
-	bool is_answer_unsure;        /* another batch told another state of the same moment */
-	struct base *base;            /* NULL: the sandbox may have something else by now */
-	struct error refused;         /* the first that was not reported */
-	bool for_handle, for_barrier; /* who is still to hear of it */
-	bool is_lost;       /* the sandbox refused to make it: nothing can be done to it any more */
-	bool lost_contents; /* since the last report: its name must not move on top of others */
-	bool lacks_part;    /* likewise: the disk had no room for a part of its contents */
-	bool goes_beside;   /* some of its contents left while others of them were on their way */
-	bool is_time_late; /* small saves moved the time that the directory shows, and did not set it */
-	uint64_t refused_order; /* of the last change refused */
-	/* While a batch is being gathered (batch.c): */
-	uint64_t gathering;          /* which one the rest is about */
-	bool is_blocked;             /* something of it was passed over: what follows waits, too */
-	uint64_t busy_from, busy_to; /* contents on their way beside this batch */
-	size_t step;                 /* 1 + the index of the change that the next one of it needs */
-	size_t name_step;            /* likewise of the last that is not about its contents */
-	size_t version_step;         /* likewise of attributes that carry its version */
+	struct op *last;  /* the youngest op in the queue that touches the inode */
+	struct op *maker; /* the op in the queue that does nothing but make the inode; or NULL */
+	struct op *place; /* the deferred commit; or NULL */
+	int64_t place_look_ms; /* monotonic: when to check next whether the file is being copied */
+	size_t place_bytes;    /* bytes written since the last such check */
+	struct version shown;  /* the version before the first op; all zero: unknown */
+	struct attr answered;  /* the latest state in an answer, while ops are pending */
+	uint64_t answered_of;  /* the gathering of the batch with that answer */
+	uint64_t answered_at;  /* the last gathering before that answer */
+	bool is_answer_unsure; /* another batch's answer has another state of the same time */
+	struct base *base;     /* NULL: the sandbox may have another version by now */
+	struct error refused;  /* the first failure that is not reported */
+	bool for_handle, for_barrier; /* the failure is to be reported to a handle, to a barrier */
+	bool is_lost;       /* the sandbox refused to make the inode: every op on it fails */
+	bool lost_contents; /* since the last report: the name must not replace another file */
+	/* Since the last report: the disk had no room for a part of the contents. */
+	bool lacks_part;
+	bool goes_beside;  /* parts of the contents left in parallel batches */
+	bool is_time_late; /* small saves moved the directory's time, and no op sets the time yet */
+	uint64_t refused_order; /* the order of the last failed op */
+	/* Used while a batch is gathered (batch.c): */
+	uint64_t gathering;          /* the gathering that the fields below are of */
+	bool is_blocked;             /* an op of the inode was passed over: later ones wait, too */
+	uint64_t busy_from, busy_to; /* contents under way in other batches */
+	size_t step;      /* 1 + the index of the change that the next change of the inode needs */
+	size_t name_step; /* 1 + the index of the last change that made or named it */
+	size_t version_step; /* 1 + the index of the attributes that carry its version */
 };
 
-/* A refused change of an earlier mount, of which no handle was told. */
+/* A failed op of an earlier mount that no handle has reported. */
 struct untold {
 	TAILQ_ENTRY(untold) link;
 	char *path;
 	struct error why;
 };
 
-/* More of them than so many are told to barriers alone. */
+/* Further ones are reported to barriers only. */
 #define UNTOLD_MAX 1024
 
-/* Refused changes of an earlier mount, which are known by their paths. */
+/* Failed ops of an earlier mount, known by their paths. */
 struct inherited {
 	TAILQ_HEAD(, untold) untold;
 	unsigned untold_count;
-	uint64_t refused;   /* all of them */
-	struct error first; /* of these */
-	bool for_barrier;   /* no barrier was told of one */
+	uint64_t refused;   /* how many failed in all */
+	struct error first; /* the first failure */
+	bool for_barrier;   /* no barrier has reported one */
 };
 
 struct writeback {
 	struct cache *cache;
 	struct journal *journal;
 	uint64_t journal_max; /* bytes */
-	char *place;          /* its directory; NULL: in memory */
-	struct cancel cancel; /* thrown at the end: sending is given up */
-	pthread_mutex_t lock; /* guards what follows, every backlog and what is queued */
+	char *place;          /* the journal's directory; NULL: in memory */
+	struct cancel cancel; /* thrown at the end of the mount: sending stops */
+	pthread_mutex_t lock; /* guards the fields below, every inode_ops and every op */
 	pthread_cond_t changed;
-	struct progress moved; /* of batches on their way */
+	struct progress moved; /* the progress of the batches under way */
 	struct op_list queue;
-	struct op_list held; /* not yet in it: staging.c */
+	struct op_list held; /* deferred ops, not in the queue (staging.c) */
 	TAILQ_HEAD(, inode_ops) backlogs;
-	uint64_t orders;          /* given out so far */
-	uint64_t recovered;       /* of these the last one to a change of an earlier mount */
-	struct named_list *named; /* those, by their names: buckets, a power of two; or NULL */
+	uint64_t orders;    /* orders given out so far */
+	uint64_t recovered; /* the last order of an op of an earlier mount */
+	/* The ops of an earlier mount, by name: buckets, a power of two; or NULL. */
+	struct named_list *named;
 	size_t named_room;
-	uint64_t looked_at;      /* changes passed while one of an earlier mount was looked for */
-	uint64_t sequences;      /* likewise, to recorded changes and to batches of others */
-	uint64_t asked;          /* likewise, to what is not queued */
-	uint64_t gatherings;     /* likewise, to batches */
-	uint64_t bases;          /* likewise, to what changes are made to */
-	uint64_t changes, bytes; /* in the queue */
-	uint64_t sent;           /* of them, in batches under way */
+	uint64_t looked_at;      /* ops passed in searches for one of an earlier mount */
+	uint64_t sequences;      /* numbers given to recorded ops and to plain batches so far */
+	uint64_t asked;          /* numbers given to remote changes so far */
+	uint64_t gatherings;     /* numbers given to gatherings so far */
+	uint64_t bases;          /* numbers given to struct base so far */
+	uint64_t changes, bytes; /* ops in the queue, and their contents */
+	uint64_t sent;           /* ops in batches under way */
 	uint64_t unsent_bytes;
-	size_t cost;     /* in memory */
-	int64_t last_ms; /* when something was added last, monotonic */
+	size_t cost;     /* memory of the queue, in bytes */
+	int64_t last_ms; /* monotonic: when an op was last added or extended */
 	uint64_t parked;
 	uint64_t answers;        /* batches answered so far */
-	uint64_t failures;       /* and attempts that failed for lack of an answer */
-	struct error failure;    /* the last of those; none: the last attempt was answered */
-	uint64_t attempts;       /* begun so far */
-	uint64_t failed_attempt; /* that of `failure` */
-	uint64_t failed_uses;    /* cache_uses() at that time */
-	uint64_t doubted;        /* somebody believes none up to this one */
-	uint64_t refused_order;  /* of the last change refused */
+	uint64_t failures;       /* attempts without an answer so far */
+	struct error failure;    /* why the last attempt had no answer; none: it had one */
+	uint64_t attempts;       /* attempts begun so far */
+	uint64_t failed_attempt; /* the attempt that `failure` is of */
+	uint64_t failed_uses;    /* cache_uses() at the time of `failure` */
+	uint64_t doubted;        /* calls do not accept a failure of attempts up to this one */
+	uint64_t refused_order;  /* the order of the last failed op */
 	struct error refused;
 	struct inherited inherited;
-	unsigned moves;     /* that the sandbox is asked for */
-	unsigned under_way; /* batches */
-	unsigned waiting;   /* calls, for an answer */
-	int64_t looked_ms;  /* when somebody last looked whether there is one, and did not wait */
-	bool is_scheduled; /* the senders have seen when the first change is due: one more is no news */
-	bool recorded_under_way;   /* a batch of the first record of the journal */
-	bool aside_under_way;      /* one of small saves, or of the second record */
-	TAILQ_HEAD(, batch) plain; /* those under way that are not recorded */
-	/* What the way to the sandbox takes at once, after it refused more (limits.c). */
+	unsigned moves;     /* renames and removals under way as remote changes */
+	unsigned under_way; /* batches under way */
+	unsigned waiting;   /* calls that wait for an answer */
+	int64_t looked_ms;  /* monotonic: when a call last looked at `failure` without waiting */
+	/* The senders know when the first op is due: another op need not wake them. */
+	bool is_scheduled;
+	bool recorded_under_way; /* a batch of the journal's first record is under way */
+	bool aside_under_way;    /* a batch of small saves, or of the second record, is under way */
+	TAILQ_HEAD(, batch) plain; /* plain batches under way */
+	/* Limits of the way to the sandbox, after a refusal (limits.c). */
 	struct {
 		size_t changes, bytes;
 		int64_t until_ms;       /* monotonic */
-		int64_t alone_until_ms; /* no batch leaves beside another */
+		int64_t alone_until_ms; /* monotonic: until then each batch leaves alone */
 	} most;
-	uint64_t departures; /* batches that left so far */
-	int64_t pause_ms;    /* from one attempt to the next: WRITEBACK_PAUSE_MS, less in tests */
-	int64_t open_ms; /* WRITEBACK_OPEN_MS, likewise; tests set the next three as they need */
+	uint64_t departures;           /* batches that left so far */
+	int64_t pause_ms;              /* between attempts: WRITEBACK_PAUSE_MS, less in tests */
+	int64_t open_ms;               /* WRITEBACK_OPEN_MS; tests set this and the next three */
 	int64_t wait_ms, wait_most_ms; /* WRITEBACK_WAIT_MS, WRITEBACK_WAIT_MOST_MS */
 	int64_t lazy_ms;               /* WRITEBACK_LAZY_MS */
 	pthread_t senders[WRITEBACK_SENDERS_MAX];
@@ -180,227 +197,278 @@ struct writeback {
 /* ---- Waiting (barrier.c) ---- */
 
 /*
- * While batches move, and answers come, the wait goes on. Else the wait ends at the caller's
- * deadline, with the reason why no answer came.
+ * The wait goes on while batches move and answers come. Else it ends at the caller's deadline, with
+ * the reason why no answer came.
  */
 struct progress_deadline {
 	const struct call *call;
-	int64_t since_ms; /* from when the deadline counts */
+	int64_t since_ms; /* when the deadline begins */
 	uint64_t answers, failures;
-	uint64_t attempts;    /* what an earlier one found out may be mended */
-	int64_t doubt_end_ms; /* but so long only */
+	uint64_t attempts;    /* begun before the wait: their failures may be out of date */
+	int64_t doubt_end_ms; /* until then the wait asks for a new attempt */
 };
 
 struct progress_deadline progress_deadline_of(const struct writeback *p, const struct call *call);
-/* Waits for a while: whoever calls it looks again at what is awaited. */
+/* Waits for a while. The caller then checks its condition again. */
 enum err progress_deadline_wait_locked(
 	struct writeback *p, struct progress_deadline *w, struct error *e);
 
 /* ---- The queue (inode_ops.c) ---- */
 
-/* What is pending of `i`; made where there is nothing yet. NULL without memory. */
+/* The ops of `i`; made where there are none yet. NULL without memory. */
 struct inode_ops *inode_ops_of_locked(struct writeback *p, struct inode *i);
-/* What was refused and no handle has heard of: it counts as told. `b` may be NULL. */
+/*
+ * Reports the failure that no handle has reported: from now on it counts as reported. `b` may be
+ * NULL.
+ */
 enum err inode_ops_report_locked(struct inode_ops *b, struct error *e);
-/* Frees it if nothing keeps it. */
+/* Frees `b` if nothing needs it any more. */
 void inode_ops_rest_locked(struct writeback *p, struct inode_ops *b);
 
 /*
- * Writes a change into the journal and queues it; the inodes of about->scope are under change from now on, and the tree is
- * the caller's to change before the lock is let go. Fails before anything is done.
+ * Writes a change into the journal and queues it. The inodes of about->scope are under change from
+ * now on, and the caller applies the change to the tree before it releases the lock. An error
+ * leaves everything as it was.
  */
 enum err writeback_add_locked(struct writeback *p, const struct change *change,
 	const struct change_about *about, struct op **out, struct error *e);
-/* The same in two parts: in the journal, and in the queue; in between it is the caller's. */
+/*
+ * writeback_add_locked() in two parts: prepare writes the journal, enter queues. In between the
+ * caller owns the op.
+ */
 enum err writeback_prepare_locked(struct writeback *p, const struct change *change,
 	const struct change_about *about, struct op **out, struct error *e);
 void writeback_enter_locked(struct writeback *p, struct op *q);
-/* What a change that is made now counts as attempts that had failed before. */
+/* The count of failed attempts that an op which is made now starts with. */
 uint64_t writeback_failures_locked(const struct writeback *p);
-/* `i`, made by `q`, is touched by it, too. */
+/* Adds `i`, which `q` made, to the inodes that `q` touches. */
 enum err writeback_touch_locked(
 	struct writeback *p, struct op *q, struct inode *i, struct error *e);
-/* Takes it out of the queue: it was answered. */
+/* Takes `q` out of the queue and frees it. */
 void writeback_remove_locked(struct writeback *p, struct op *q, enum op_state end, const char *why);
-/* Of a file that is shown so. */
+/* The version of a file that is shown as `attr`. */
 struct version version_shown(const struct attr *attr);
-/* Whether the queue leaves `i` as it is: nothing touches it, or only what copies from it. */
+/* Whether the queue leaves `i` as it is: no op touches it, or all that do only copy from it. */
 bool writeback_leaves_alone_locked(const struct inode *i);
 /*
- * What the next change of `i` is based on, as the sandbox told it last: zero where others of ours
- * change it before, or that is known to have moved.
+ * The version that the next op of `i` is based on: the one in the sandbox's last answer. All zero
+ * where pending ops change `i` first, and where that version is known to be out of date.
  */
 struct version writeback_version_locked(struct writeback *p, struct inode *i);
-/* The same of a regular file; of anything else nothing. */
+/* writeback_version_locked() for a regular file; all zero for anything else. */
 struct version writeback_version_of_file_locked(struct writeback *p, struct inode *i);
-/* Waits while the sandbox is asked to move something. */
+/* Waits while a rename or a removal is under way as a remote change. */
 enum err writeback_still_locked(struct writeback *p, const struct call *call, struct error *e);
-/* The same, and while the journal is full. */
+/* writeback_still_locked(), and waits while the journal is full. */
 enum err writeback_room_locked(
 	struct writeback *p, const struct call *call, size_t len, struct error *e);
-/* Whether the journal, and memory, take so many bytes more. */
+/* Whether the journal and the memory have room for `len` bytes more. */
 bool writeback_has_room_locked(const struct writeback *p, size_t len);
 
 /* ---- Attributes (attributes.c) ---- */
 
-/* Queues a CHANGE_SETATTR of `i`, or sets it with one that is queued, and shows it; its path and what it expects are filled in here. */
+/*
+ * Queues a CHANGE_SETATTR of `i`, or adds to a queued one, and shows the attributes. The function
+ * fills in the path and the expected inode.
+ */
 enum err writeback_set_locked(
 	struct writeback *p, struct inode *i, struct change *change, struct error *e);
-/* The same of what is shown already: *out is a change of its own, or the one by which a staged file was just written. */
+/*
+ * Queues attributes that are shown already. *out is a new op, or the write to a staged file that
+ * the time was added to.
+ */
 enum err writeback_set_unseen_locked(struct writeback *p, struct inode *i, struct change *change,
 	struct op **out, struct error *e);
 
-/* ---- What is read of it (read_dirty.c, read_offline.c) ---- */
+/* ---- Reads of pending contents (read_dirty.c, read_offline.c) ---- */
 
-/* Lays what is queued over `out`, which has what `base` had there, and zeros behind its end. *served as writeback_read() says. */
+/*
+ * Lays the pending contents over `out`, which holds the bytes of version `base`, with zeros behind
+ * its end. *served is as for writeback_read().
+ */
 enum err writeback_lay_locked(struct writeback *p, struct inode *i, const struct attr *base,
 	uint64_t offset, void *out, size_t len, size_t *got, bool *served, struct error *e);
-/* The first of the changes of `i` is about to begin; one of them was answered. */
+/*
+ * base_note_locked() is called before the first op of `i` is queued, base_drop_locked() when one of
+ * the ops is answered.
+ */
 void base_note_locked(struct writeback *p, struct inode *i);
 void base_drop_locked(struct inode_ops *b);
 
-/* ---- What an earlier mount left (replay.c) ---- */
+/* ---- Ops of an earlier mount (replay.c) ---- */
 
-/* Takes it out of the journal into the queue. Before anything else. */
+/* Moves the ops from the journal into the queue, before any other op. */
 enum err writeback_recover(struct writeback *p, struct error *e);
-/* Some of that is still owed. It touches no inode that is known, and may change any. */
+/* Whether some of these ops are pending. They touch no known inode, and may change any. */
 bool writeback_has_recovered_locked(const struct writeback *p);
-/* And some of that is about `i`, by whatever name. */
+/* Whether some of these ops change `i`, by whatever name. */
 bool writeback_recovered_changes_locked(const struct writeback *p, struct inode *i);
 
-/* ---- The same by name and number (replay_names.c) ---- */
+/* ---- Ops of an earlier mount by name and number (replay_names.c) ---- */
 
-/* All that is in the queue, in that order: before anything else is. */
+/* Enters all ops of the queue, in their order. Called before any other op is queued. */
 enum err writeback_enter_named(struct writeback *p, struct error *e);
 void writeback_leave_named_locked(struct op *q);
 
-/* A file, by the name that it has by then, and by its number, which other names have, too. */
+/*
+ * A file, by its name at that time and by its number. Other names of the file have the same number.
+ */
 struct followed {
-	char *path;                /* allocated; NULL: that name is gone */
-	const struct expect *file; /* all zero: the sandbox does not have it yet */
+	char *path;                /* allocated; NULL: the name is gone */
+	const struct expect *file; /* all zero: the sandbox does not have the file yet */
 };
 
 /*
- * What comes next of the file, behind `before`, which is one of them; what copies from the file
- * leaves it as it is. f->path becomes where it is by that time, if a directory above it moves in
- * between. NULL: nothing.
+ * The next op of the file behind `before`, which is an op of the file, too. Copies from the file
+ * are skipped: they leave it as it is. f->path becomes the file's path at that time, if a directory
+ * above it is renamed in between. NULL: none.
  */
 struct op *writeback_next_of_file_locked(
 	struct writeback *p, const struct op *before, struct followed *f);
 
 /*
- * ---- What is staged (staging.c) ----
+ * ---- Staged files (staging.c) ----
  *
- * A new file, and one that was emptied to be written anew: what is written to it goes to a file in staging, and the change
- * that puts this in its place is held back until the last handle is closed, or somebody waits for the file or moves it, or
- * it stays open without being copied: then nobody knows when it will be whole, or ever.
+ * Writes to a new file, and to one that was emptied to be written anew, go to a file in staging.
+ * The commit is deferred until the last handle is closed, or a call waits for the file or moves it.
+ * A file that stays open without being copied is committed, too: nothing tells when it will be
+ * whole.
  */
 
-/* The path of a new file in staging; NULL without memory. */
+/* A path in staging for a new file; NULL without memory. */
 char *writeback_new_name(struct writeback *p);
-/* `i` was made there; `place` gives it its name in `dir`. */
+/* `i` was made in staging. `place` is its commit, under its name in `dir`. */
 enum err writeback_stage_new_locked(struct writeback *p, struct inode *i, struct inode *dir,
 	const struct change *place, bool may_replace, struct error *e);
-/* What is written to `i` from now on is all that will be in it. */
+/* From now on writes to `i` go to a new file in staging, which then replaces its contents. */
 enum err writeback_stage_over_locked(struct writeback *p, struct inode *i, struct error *e);
 /*
- * Where a change of its contents goes, and of what else `set` names; *is_beside: that is not `i` itself. NULL: to its own
- * path.
+ * The path for a change of the contents of `i`, or of the attributes in `set`. *is_beside: this is
+ * the staged file that will replace `i`. NULL: the path of `i` itself.
  */
 const char *writeback_staged_path_locked(
 	struct writeback *p, struct inode *i, unsigned set, bool *is_beside);
-/* So many bytes were written there. */
+/* Counts `len` bytes written to the staged file. */
 void writeback_staged_more_locked(struct inode *i, size_t len);
-/* What stays open and is not being copied is held back no longer; returns when to look again, monotonic. */
+/*
+ * Queues the commits of files that stay open and are not being copied. Returns when to check again,
+ * monotonic.
+ */
 int64_t writeback_release_open_locked(struct writeback *p, int64_t now_ms);
-/* What is held back and touches `i` is not any longer; likewise all. */
+/* The first queues the deferred ops that touch `i`, the second all of them. */
 void writeback_release_locked(struct writeback *p, const struct inode *i);
 void writeback_release_all_locked(struct writeback *p);
-/* And all of which it is not sure what is there as long as they are held back: what was made empty is known. */
+/*
+ * Queues all deferred commits but those over a file that was made empty here: that file's state in
+ * the sandbox is known.
+ */
 void writeback_release_unsure_locked(struct writeback *p);
 
-/* ---- What others did at the same name (conflict.c) ---- */
+/* ---- Conflicts (conflict.c) ---- */
 
-/* The refused change is queued again, for another name, and owed no more itself. false: it is not of that kind. */
+/*
+ * Queues the refused op again, under another name, and that op takes its place. false: the refusal
+ * is no conflict of names.
+ */
 bool writeback_keep_both_locked(
 	struct writeback *p, struct op *q, enum err refusal, struct error *why);
 
-/* Whether `again` is what became of `q`: it is for another name, and `q` is owed no more. */
+/* Whether `again` is `q` under another name, in place of `q`. */
 bool writeback_is_again(const struct op *q, const struct change *again);
-/* Whether it can be that of any change, by its new name. */
+/* Whether `again` can be in place of some op, going by its new name. */
 bool writeback_may_be_again(const struct change *again);
 
-/* ---- What the sandbox need not hear of (elide.c) ---- */
+/* ---- Ops that never leave (elide.c) ---- */
 
 /*
- * `i`, which nobody has open and which has no other name, is removed. Where it was made here and nothing of it was sent,
- * the journal owes nothing of it from now on: true: the caller shows it gone and calls writeback_drop_locked().
+ * `i` is removed; it has no handle and no other name. true: `i` was made here and nothing of it was
+ * sent, so the journal has nothing pending of it from now on. The caller then shows `i` as gone and
+ * calls writeback_drop_locked().
  */
 bool writeback_cancel_locked(struct writeback *p, struct inode *i);
-/* Takes all that touches `i` out of the queue. It is pinned. */
+/* Takes all ops that touch `i` out of the queue. `i` is pinned. */
 void writeback_drop_locked(struct writeback *p, struct inode *i);
 
-/* ---- What comes after others of ours (base.c) ---- */
+/* ---- Versions that ops are based on (base.c) ---- */
 
-/* Some of what was queued has left: what comes next of the same files is based on what that left. */
+/* After an answer: the next ops of the same files are based on the versions in it. */
 void writeback_base_next_locked(struct writeback *p);
-/* The same of what an earlier mount left, where only names are known: `answered` left that. It is in the queue still. */
+/*
+ * writeback_base_next_locked() for ops of an earlier mount, which are known by names only.
+ * `answered` is still in the queue.
+ */
 void writeback_base_recovered_locked(
 	struct writeback *p, const struct op *answered, const struct change_result *result);
 /*
- * Whether it is to be held against its version. Attributes alone are set whoever was at the file, but what left in an
- * earlier mount is refused for good where it is refused: only for what goes on with the file behind it.
+ * Whether `q` is checked against its version. Attributes are set whatever others wrote to the file.
+ * But an op that left in an earlier mount and is refused stays refused: so its version is checked
+ * only where a later op goes on with the contents.
  */
 bool writeback_version_matters_locked(const struct op *q);
-/* Nothing was done to the file of which it carries the version: what goes on with that is held against the same. */
+/*
+ * `carrier` changed nothing in the file whose version it carries. Later ops on the contents take
+ * over the version.
+ */
 void writeback_base_hand_on_locked(struct writeback *p, const struct op *carrier);
-/* Somebody was at it: what goes on with that meets the conflict itself. */
+/* The file was changed by others. Later ops on the contents run into the conflict themselves. */
 void writeback_base_gone_locked(struct writeback *p, const struct op *carrier);
-/* Likewise, and it leaves once more without a version. */
+/* writeback_base_gone_locked(), and `carrier` leaves once more without a version. */
 void writeback_base_overtaken_locked(struct writeback *p, struct op *carrier);
-/* One that no file has: what is held against it is refused. */
+/* A version that no file has: an op with it is always refused. */
 extern const struct version writeback_version_gone;
-/* Whether it is one that no file has: others have moved what a change was based on. The journal keeps it. */
+/* Whether `version` is that one: others changed what an op was based on. The journal keeps it. */
 bool writeback_version_is_gone(const struct version *version);
-/* The same of what gave a file another name, if the answer shows it. */
+/*
+ * writeback_base_gone_locked() after a rename or link, if the answer shows that others changed the
+ * file.
+ */
 void writeback_base_moved_locked(
 	struct writeback *p, const struct op *mover, const struct change_result *result);
-/* What goes on with the contents of the file of which it carries the version; NULL: nothing. */
+/* The next op on the contents of the file whose version `carrier` carries; NULL: none. */
 struct op *writeback_base_waits_locked(const struct op *carrier);
 
 /* ---- Times (times.c) ---- */
 
 /*
- * The time of a change of the contents of `i` that is made now and shown next, into the change, so
- * that the sandbox gives the file the same mtime; left out where the mtime is not the sandbox
- * user's to set. Returns the time.
+ * Puts the time of a change of the contents of `i`, which is shown next, into the change, so that
+ * the sandbox sets the same mtime. Leaves it out where the sandbox's user may not set the mtime.
+ * Returns the time.
  */
 struct timespec writeback_stamp_locked(struct writeback *p, struct inode *i, struct change *change);
-/* The directory shows a time of which the sandbox has not heard: it hears of it with other changes. */
+/* The directory shows a time that the sandbox does not have: an op that may wait sets it. */
 void writeback_keep_time_lazily_locked(struct writeback *p, struct inode *dir);
 /*
- * Before a batch is gathered: of directories and the like, what they show is set behind what moves
- * it; or behind small saves alone.
+ * Before a batch is gathered: queues ops that set the times of directories and special files,
+ * behind the ops that moved them. `is_urgent_only`: behind small saves only.
  */
 void writeback_keep_other_times_locked(struct writeback *p, bool is_urgent_only);
-/* Before a barrier: sets those times that small saves did not set, since one was in the queue. */
+/*
+ * Before a barrier: sets the times left unset behind small saves, because another op that sets one
+ * was queued.
+ */
 void writeback_keep_late_times_locked(struct writeback *p);
-/* Before a barrier: sets the times that open files show, so that no close sets them behind it. */
+/* Before a barrier: sets the times that open files show, so that no close sets them after it. */
 void writeback_keep_open_times_locked(struct writeback *p);
 
 /* ---- When a batch is to leave (schedule.c) ---- */
 
-/* What so many changes, with so many bytes of contents, load the link with, in bytes. */
+/* The load of the changes and of their contents on the link, in bytes. */
 uint64_t writeback_load(uint64_t changes, uint64_t bytes);
 /*
- * Whether a part of a small save waits for the batch of small saves that is on its way. No such part
- * leaves with anything else meanwhile: programs that save without end would keep the first record.
+ * Whether `q`, a part of a small save, waits for the batch of small saves under way. Meanwhile it
+ * leaves in no other batch: else programs that save all the time would occupy the first record.
  */
 bool writeback_waits_aside(const struct writeback *p, const struct op *q);
-/* Whether there are contents for a whole one; and those, or as many changes as go at once. */
+/*
+ * Whether there are contents for a whole batch. The second also counts changes: as many as are due
+ * at once.
+ */
 bool writeback_is_full(const struct writeback *p);
 bool writeback_is_whole(const struct writeback *p);
-/* `is_urgent`: somebody waits for one of the changes. false: nothing is due, *next_ms says when to look again. */
+/*
+ * `is_urgent`: a call waits for one of the ops. false: nothing is due, and *next_ms says when to
+ * check again.
+ */
 bool writeback_is_due_locked(
 	struct writeback *p, int64_t now_ms, int64_t *next_ms, bool *is_urgent);
 
@@ -408,112 +476,120 @@ bool writeback_is_due_locked(
 
 struct batch {
 	struct op **queued;
-	struct change *changes; /* of those */
+	struct change *changes; /* one for each op in `queued` */
 	struct change_result *results;
 	size_t count, room;
-	size_t bytes;            /* of contents */
-	uint64_t first_sequence; /* 0: not recorded */
-	uint64_t ticket; /* then: one number for all, by which the sandbox knows a late copy */
-	struct settled settled;   /* when this attempt began */
-	struct progress progress; /* of this attempt */
-	TAILQ_ENTRY(batch) link;  /* among those that are not recorded */
-	bool is_aside;            /* of small saves, or of the second record */
+	size_t bytes;            /* size of the contents */
+	uint64_t first_sequence; /* 0: a plain batch */
+	uint64_t ticket; /* a plain batch has this number, by which the sandbox knows a late copy */
+	struct settled settled;   /* as of the beginning of this attempt */
+	struct progress progress; /* progress of this attempt */
+	TAILQ_ENTRY(batch) link;  /* among the plain batches */
+	bool is_aside;            /* a batch of small saves, or of the second record */
 	bool is_urgent;           /* a user asks for this attempt */
-	bool is_repeated;         /* an answer was lost: perhaps it was done already */
-	unsigned char *contents;  /* of all changes */
-	bool is_ready;            /* they are read, and the journal knows that they leave */
-	bool is_too_large;        /* for the way to the sandbox: see batch_cut_locked() */
-	bool has_no_room;         /* on the sandbox's disk, as a request: likewise */
-	uint64_t departures; /* when this attempt began, where it left alone; 0: beside others */
-	bool is_alone;       /* no other batch was on its way during this attempt */
-	bool is_cut;         /* its changes leave again in smaller batches */
-	size_t damaged;      /* 1 + the index of one that cannot be read back; 0: none */
-	bool renames;        /* one of an earlier mount, which may be a directory's */
-	struct error why;    /* of what was refused, where that is not one of the results */
+	bool is_repeated;         /* an answer was lost: the changes may have been made */
+	unsigned char *contents;  /* the contents of all changes */
+	bool is_ready;     /* `contents` are read, and the journal has that the batch leaves */
+	bool is_too_large; /* the way to the sandbox refused its size (batch_cut_locked()) */
+	bool has_no_room;  /* the sandbox's disk had no room for the request */
+	/* As of the beginning of this attempt, if the batch left alone; else 0. */
+	uint64_t departures;
+	bool is_alone;    /* no other batch was under way during this attempt */
+	bool is_cut;      /* the ops leave again in smaller batches */
+	size_t damaged;   /* 1 + the index of an op that cannot be read back; 0: none */
+	bool renames;     /* has a rename of an earlier mount, perhaps of a directory */
+	struct error why; /* a refusal that is not in one of the results */
 };
 
-/* ---- What a change of an earlier mount needs of its batch (replay_steps.c) ---- */
+/* ---- Needs of ops of an earlier mount in their batch (replay_steps.c) ---- */
 
-/* The paths stay those of the changes, which are in the queue. */
+/* The paths belong to the changes in the queue. */
 struct steps {
 	struct steps_name *names; /* a hash table, its room a power of two */
 	size_t room, count;
-	struct steps_note *notes; /* all of those of a name, not only the last one */
+	struct steps_note *notes; /* all notes of a name, not only the last one */
 	size_t notes_room, notes_count;
-	uint64_t *looked_at; /* writeback.looked_at */
+	uint64_t *looked_at; /* points to writeback.looked_at */
 };
 
-/* Room for one step more; false: no memory. */
+/* Makes room for one step more; false: no memory. */
 bool steps_reserve(struct steps *s);
-/* Notes that the change is the step of this number, from 1. */
+/* Notes `q` as the step of this number, from 1. */
 void steps_note(struct steps *s, const struct op *q, size_t step);
 /* The last step that leads to `q`, as op_leads_to_from() says; 0: none. */
 size_t steps_needed(const struct steps *s, const struct op *q);
 /*
- * The last one of the first `count` steps that tells of the file at the path
- * (op_tells_file_at()), or gives it or a directory above it another name; 0: none.
+ * The last of the first `count` steps that gives the file at the path its place, contents or
+ * version (op_tells_file_at()), or renames it or a directory above it; 0: none.
  */
 size_t steps_about(const struct steps *s, const char *path, size_t count);
 void steps_release(struct steps *s);
 
-/* Takes what may leave now: false: nothing, *next_ms says when to look again. */
+/* Takes the ops that may leave now. false: none, and *next_ms says when to check again. */
 bool batch_gather_locked(struct writeback *p, struct batch *b, int64_t *next_ms);
 /*
- * Reads the contents, and notes in the journal what is sent. Without the lock. An error is one of this machine, and may be
- * gone the next time, unless it tells of a change that is damaged.
+ * Reads the contents, and notes in the journal that the changes leave. Without the lock. An error
+ * is one of this machine and may be gone at the next attempt, unless b->damaged names an op.
  */
 enum err batch_prepare(struct writeback *p, struct batch *b, struct error *e);
 /*
- * What a rename replaces that others may have been at since, where it does not say which version: it depends on what was
- * done to that before. NULL: nothing.
+ * The file that a rename replaces without its version, where others may have changed the file
+ * since. The rename depends on the ops that changed the file before. NULL: none.
  */
 struct inode *batch_replaced_late(const struct writeback *p, const struct op *q);
-/* An attempt was in vain: from now on its changes are held against what they are based on. */
+/*
+ * An attempt had no answer: from now on the changes are checked against the versions that they are
+ * based on.
+ */
 void batch_is_late_locked(struct writeback *p, struct batch *b);
-/* Before each attempt: of which batches no copy may be done any more. */
+/* Before each attempt: notes which batches have no copies under way any more. */
 void batch_learn_settled_locked(struct writeback *p, struct batch *b);
-/* It was answered, or is given up. */
+/* After the answer, or when the batch is given up. */
 void batch_settle_locked(struct writeback *p, struct batch *b);
 void batch_release(struct batch *b);
-/* The journal's entries of those that were not refused, to be freed; NULL without memory. `results` are there. */
+/*
+ * The journal's entries of the changes that were not refused, to be freed; NULL without memory.
+ * `results` are there.
+ */
 uint64_t *batch_numbers(const struct batch *b, size_t *count);
 
-/* ---- What a change of a batch needs of the others (needs.c) ---- */
+/* ---- Needs between the changes of a batch (needs.c) ---- */
 
 /*
- * Where the change of this step, from 1, takes a file away, takes its place or goes on with it, and
- * has no version of it, it needs from now on what is done to that file before. `steps` are those
- * before it; NULL: they are not known by their names, or nothing is left of an earlier mount.
+ * The change of this step, from 1, may remove or replace a file, or go on with its contents,
+ * without a version of it. Then it needs the earlier changes of that file. `steps` are the steps
+ * before this one; NULL: their names are not known, or no op of an earlier mount is left.
  */
 void batch_needs_file(struct batch *b, size_t step, const struct steps *steps);
-/* Of an earlier mount: whether the batch makes the file what `q`, behind it, finds. */
+/* For `q` of an earlier mount: whether the batch makes the file as `q`, behind it, expects it. */
 bool batch_tells_file_of(const struct batch *b, const struct op *q, const struct steps *steps);
 /*
- * The same, and the batch then moves a directory above that: what was done to the file is to be
- * answered first.
+ * batch_tells_file_of(), and the batch then renames a directory above the file: the changes of the
+ * file must be answered first.
  */
 bool batch_moves_file_of(const struct batch *b, const struct op *q, const struct steps *steps);
 
-/* ---- Batches sent again (resend.c) ---- */
+/* ---- Repeated batches (resend.c) ---- */
 
 /*
- * Puts into the results of a batch that was sent again what became of each file. Fails where the question failed for lack
- * of an answer; what the sandbox could not tell is missing in the results. Without the lock.
+ * Puts the present state of each file into the results of a repeated batch. Fails where the sandbox
+ * does not answer. A file that the sandbox cannot find is missing in the results. Without the lock.
  */
 enum err batch_find_moved(
 	struct writeback *p, const struct call *call, struct batch *b, struct error *e);
 
-/* ---- Contents that had left without a number (verify.c) ---- */
+/* ---- Contents with an unknown outcome (verify.c) ---- */
 
 /*
- * Of those that were done already it drops what they were based on. Before the batch is sent, and without the lock. Fails
- * where the question failed for lack of an answer.
+ * Drops the versions of contents that turn out to be written already. Before the batch is sent, and
+ * without the lock. Fails where the sandbox does not answer.
  */
 enum err batch_find_done(
 	struct writeback *p, const struct call *call, struct batch *b, struct error *e);
 /*
- * Of those that were refused since others seemed to have been at the file it looks whether they were done meanwhile: who
- * sent them first may have been at it until just now. They are sent again then. Likewise.
+ * For contents refused with a conflict: checks whether they were written meanwhile, since an
+ * earlier copy of the request may have been at work until just now. If so, they leave again.
+ * Without the lock. Fails where the sandbox does not answer.
  */
 enum err batch_find_late(
 	struct writeback *p, const struct call *call, struct batch *b, struct error *e);
@@ -521,54 +597,62 @@ enum err batch_find_late(
 /* ---- Answers (complete.c) ---- */
 
 void batch_answered_locked(struct writeback *p, struct batch *b);
-/* A change of it leaves once more. */
+/* `q`, a change of the batch, leaves once more. */
 void batch_put_back_locked(struct writeback *p, struct op *q);
-/* Nothing more is done with it. */
+/* Ends the batch: nothing more is done with it. */
 void batch_end_locked(struct writeback *p, const struct batch *b);
-/* Before that, and without the lock: what it brought there is stored here. */
+/* Before batch_answered_locked(), and without the lock: stores the written contents here. */
 void batch_keep_contents(struct writeback *p, const struct batch *b);
-/* Nothing of it was done, for this reason. */
+/* The sandbox made no change of the batch, for the reason `e`. */
 void batch_refused_locked(struct writeback *p, struct batch *b, const struct error *e);
-/* One of its changes is damaged: that is parked with what needs it, and the others leave again. */
+/*
+ * One change of the batch is damaged: it fails with all that need it, and the others leave again.
+ */
 void batch_damaged_locked(struct writeback *p, struct batch *b, const struct error *e);
 
-/* ---- What the way takes at once (limits.c) ---- */
+/* ---- Limits of the way to the sandbox (limits.c) ---- */
 
 /*
- * Nothing of the batch has reached the sandbox, since its request was too large for the way there.
- * Its changes leave again, in batches of half the size. false: the batch cannot be cut.
+ * The request was too large for the way to the sandbox, so no change of the batch has arrived. The
+ * changes leave again in batches of half the size. false: the batch cannot be cut.
  */
 bool batch_cut_locked(struct writeback *p, struct batch *b);
-/* Whether the way takes one more change of so many bytes with those of the batch. */
+/* Whether the way accepts one more change of `bytes` with those of the batch. */
 bool batch_takes_locked(const struct writeback *p, const struct batch *b, size_t bytes);
-/* Whether the next batch leaves when those on their way are answered. */
+/* Whether the next batch leaves only after the answers to those under way. */
 bool batch_waits_alone_locked(const struct writeback *p);
 
-/* ---- Refusals (fail.c) ---- */
+/* ---- Failed ops (fail.c) ---- */
 
-/* The change of this index was: it is marked as lost, or queued again. */
+/* The change of index `n` was refused: it is marked as failed, or queued again. */
 void refuse_locked(struct writeback *p, struct batch *b, size_t n);
-/* All refused of the batch, and what in the queue makes no sense without that, is noted and leaves. */
+/*
+ * The refused changes of the batch leave the queue, with all ops that make no sense without them.
+ * The journal notes them.
+ */
 void refused_leave_locked(struct writeback *p, const struct batch *b);
-/* What was queued again leaves, with what in the queue makes no sense any more. */
+/* `q`, which was queued again, leaves, with all ops that make no sense any more. */
 void refused_again_locked(struct writeback *p, struct op *q);
-/* It leaves the queue for the state `end`: it was answered. */
+/* `q` was answered, and leaves the queue for the state `end`. */
 void writeback_leave_locked(struct writeback *p, struct op *q, enum op_state end, const char *why);
 
-/* ---- Refusals of what an earlier mount left (inherited.c) ---- */
+/* ---- Failed ops of an earlier mount (inherited.c) ---- */
 
-/* The next barrier is told, and the next close or fsync of a file that it is about. */
+/* Reports `why` to the next barrier, and to the next close or fsync of the file of `q`. */
 void inherited_refused_locked(struct writeback *p, const struct op *q, const struct error *why);
-/* What of that is about the path of `i` is to be told by its handles from now on. */
+/* From now on the handles of `i` report the failures for its path. */
 void inherited_find_locked(struct writeback *p, struct inode *i);
-/* To a barrier, once. */
+/* Reports to a barrier, once. */
 enum err inherited_report_locked(struct writeback *p, struct error *e);
-/* One line in the log, where there is any. */
+/* Writes one line to the log, if there are any. */
 void inherited_log_locked(struct writeback *p);
 void inherited_release(struct inherited *h);
 
 /* ---- Senders (send.c) ---- */
 
-/* One more thread, if none is idle and there may be one more; without memory the others have more to do. */
+/*
+ * Starts one more thread, if none is idle and the limit allows one. Without memory the others have
+ * more to do.
+ */
 void senders_wake_locked(struct writeback *p);
 void senders_stop(struct writeback *p);
