@@ -1,4 +1,4 @@
-/* Attributes that are set, into the queue. */
+/* Setting attributes: the changes go into the queue. */
 #include "cache/write/writeback_inside.h"
 
 #include "cache/session/session.h"
@@ -7,7 +7,7 @@
 
 #include <sys/stat.h>
 
-/* What is about to be queued, and the text that its path is in. */
+/* A change that is about to be queued, and the text of its path. */
 struct setting {
 	struct change *change;
 	struct tree_path path;
@@ -31,7 +31,7 @@ static enum err describe_locked(
 	return kind;
 }
 
-/* As a change of its own. */
+/* Queues the setting as a change of its own. */
 static enum err add_locked(struct writeback *p, struct inode *i, const struct setting *s,
 	struct op **out, struct error *e)
 {
@@ -45,7 +45,7 @@ static enum err add_locked(struct writeback *p, struct inode *i, const struct se
 	return ERR_OK;
 }
 
-/* The youngest change of the file, where no attempt has failed since; NULL: none. */
+/* The youngest op of the file, where no attempt has failed since; NULL: none. */
 static struct op *youngest_locked(const struct writeback *p, const struct inode *i)
 {
 	struct op *last = i->backlog ? i->backlog->last : NULL;
@@ -53,7 +53,7 @@ static struct op *youngest_locked(const struct writeback *p, const struct inode 
 	return last && last->failures == writeback_failures_locked(p) ? last : NULL;
 }
 
-/* Whether that can say it, too. */
+/* Whether the youngest op can set these attributes, too. */
 static bool may_go_on_locked(
 	const struct writeback *p, const struct inode *i, const struct setting *s)
 {
@@ -122,8 +122,7 @@ static void set_to_now(struct timespec *time, struct timespec now)
 }
 
 /*
- * The time of the change, which the sandbox is told wherever it would take its own time of then:
- * that is a later one.
+ * The time of the change. The sandbox gets it wherever it would take its own time, which is later.
  */
 static struct timespec time_of_setting_locked(
 	struct writeback *p, struct inode *i, struct change *change)

@@ -1,4 +1,4 @@
-/* Barriers: who waits for what is pending. */
+/* Barriers: calls that wait for pending ops. */
 #include "cache/write/writeback_inside.h"
 
 #include "cache/session/session.h"
@@ -18,7 +18,7 @@ struct progress_deadline progress_deadline_of(const struct writeback *p, const s
 		.doubt_end_ms = monotonic_ms() + p->pause_ms };
 }
 
-/* Sending is tried more often meanwhile. */
+/* While a call waits, attempts follow each other sooner. */
 static enum err wait_noticed_locked(struct writeback *p, const struct call *call, struct error *e)
 {
 	p->waiting++;
@@ -28,7 +28,10 @@ static enum err wait_noticed_locked(struct writeback *p, const struct call *call
 	return kind;
 }
 
-/* A sandbox that was gone may be back: an attempt of now is asked for, and waited for if it is quick. */
+/*
+ * A sandbox that was gone may be back. The wait asks for a new attempt, and waits for it if it is
+ * quick.
+ */
 static bool is_gone_locked(struct writeback *p, const struct progress_deadline *w)
 {
 	if (p->failure.kind != ERR_GONE)
@@ -42,7 +45,10 @@ static bool is_gone_locked(struct writeback *p, const struct progress_deadline *
 	return false;
 }
 
-/* What batches on their way move counts as long as no attempt failed: to be tried again is no progress. */
+/*
+ * Bytes that batches under way move are progress only while no attempt fails: a repeated attempt is
+ * none.
+ */
 static int64_t last_moved_ms_locked(const struct writeback *p, const struct progress_deadline *w)
 {
 	if (p->answers != w->answers)
@@ -74,9 +80,9 @@ enum err progress_deadline_wait_locked(
 		(long long)call_progress_ms(w->call) / 1000);
 }
 
-/* ---- Who waits for what ---- */
+/* ---- Urgent ops ---- */
 
-/* Any of the inodes is touched by something that is wanted and younger. */
+/* Whether a younger op that is wanted touches one of the inodes. */
 static bool is_needed(const struct op *q, uint64_t gathering)
 {
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
@@ -98,7 +104,7 @@ static void mark(const struct op *q, uint64_t gathering)
 	}
 }
 
-/* So many changes a small save has at most. */
+/* The most changes of a small save. */
 #define SMALL_COUNT_MAX 64
 
 /* The changes of a save, the youngest first. */
@@ -118,7 +124,7 @@ static bool is_needed_by(const struct op *q, const struct save *s, uint64_t gath
 	return false;
 }
 
-/* That move over the link, or in the sandbox, which may take as long. */
+/* Bytes that the op moves over the link, or in the sandbox, which may take as long. */
 static uint64_t bytes_moved(const struct op *q)
 {
 	if (q->change.op == CHANGE_COPY)
@@ -126,7 +132,7 @@ static uint64_t bytes_moved(const struct op *q)
 	return op_has_contents(q) ? q->change.data_len : 0;
 }
 
-/* false: it is not small, or behind what nothing overtakes. */
+/* false: the save is not small, or a barrier op comes before it. */
 static bool save_add(struct save *s, struct op *q)
 {
 	s->load += writeback_load(1, bytes_moved(q));
@@ -136,7 +142,10 @@ static bool save_add(struct save *s, struct op *q)
 	return true;
 }
 
-/* The same, where that is little beside all that is pending. */
+/*
+ * Makes the ops of `i`, and those that they need, a small save, where these are few of all that is
+ * pending.
+ */
 static void expedite_small_locked(struct writeback *p, const struct inode *i)
 {
 	uint64_t gathering = ++p->gatherings;
@@ -159,7 +168,7 @@ static void expedite_small_locked(struct writeback *p, const struct inode *i)
 		save.all[n]->is_small_save = true;
 }
 
-/* The changes that touch `i`, and those without which they cannot be done, are sent before others. */
+/* Sends the ops that touch `i`, and those that they need, before others. */
 static void expedite_locked(struct writeback *p, const struct inode *i)
 {
 	uint64_t gathering = ++p->gatherings;
@@ -187,7 +196,7 @@ static void expedite_all_locked(struct writeback *p)
 	senders_wake_locked(p);
 }
 
-/* The oldest change that touches `i`. */
+/* The order of the oldest op that touches `i`. */
 static uint64_t first_unsynced_locked(const struct writeback *p, const struct inode *i)
 {
 	const struct op *q;
@@ -198,7 +207,10 @@ static uint64_t first_unsynced_locked(const struct writeback *p, const struct in
 	return UINT64_MAX;
 }
 
-/* Returns when nothing is queued that touches `b` and is there now. It stays meanwhile. */
+/*
+ * Returns when no op that touches the inode and was queued before the call is left. `b` stays
+ * meanwhile.
+ */
 static enum err settle_locked(
 	struct writeback *p, struct inode_ops *b, const struct call *call, struct error *e)
 {
@@ -214,7 +226,7 @@ static enum err settle_locked(
 	return kind;
 }
 
-/* Whatever is asked comes after what an earlier mount left. */
+/* Every barrier comes after the ops of an earlier mount. */
 static enum err await_recovered_locked(
 	struct writeback *p, const struct call *call, struct error *e)
 {
@@ -246,7 +258,7 @@ enum err writeback_drain(
 	return kind;
 }
 
-/* From the lowest up; what is on the way may move again meanwhile. */
+/* Drains from the lowest inode up. Directories on the path may move again meanwhile. */
 static enum err drain_owing(struct writeback *p, const struct call *call, struct inode *i,
 	struct inode *(*find)(struct tree *t, struct inode *i), struct error *e)
 {
@@ -261,8 +273,8 @@ static enum err drain_owing(struct writeback *p, const struct call *call, struct
 	while (!kind && (owing = find(p->cache->tree, i))) {
 		kind = writeback_drain(p, call, owing, e);
 		/*
-		 * What was made and removed again before it left never comes: by another name it
-		 * may.
+		 * An inode that was made and removed again before it left never arrives. With
+		 * writeback_drain_paths() `i` may still arrive under another name.
 		 */
 		if (!kind && tree_is_gone(p->cache->tree, find == tree_owing_on_path ? owing : i))
 			kind = error_set(e, ERR_STALE, "it was removed");
@@ -306,7 +318,9 @@ static enum err flush_locked(struct writeback *p, struct inode_ops *b, const str
 		kind = add_sync_locked(p, b->inode, e);
 	if (!kind)
 		kind = settle_locked(p, b, call, e);
-	/* Somebody else who waited may have reported it, but what was asked here is whether these changes are done. */
+	/*
+	 * Another call may have reported the failure, but this one asks about these very changes.
+	 */
 	if (!kind && b->refused_order >= from)
 		b->for_handle = true;
 	return kind ? kind : inode_ops_report_locked(b, e);
@@ -363,7 +377,7 @@ enum err writeback_report(struct writeback *p, struct inode *i, struct error *e)
 	return kind;
 }
 
-/* What was refused since the change `from`, else what no barrier has reported. */
+/* Reports a failure since the change `from`, else one that no barrier has reported. */
 static enum err report_all_locked(struct writeback *p, uint64_t from, struct error *e)
 {
 	enum err kind = ERR_OK;
@@ -380,7 +394,9 @@ static enum err report_all_locked(struct writeback *p, uint64_t from, struct err
 		if (b->for_barrier && !kind)
 			kind = error_set(e, b->refused.kind, "%s", b->refused.text);
 		b->for_barrier = false;
-		/* Of a file without a name and without handles no handle will report it. */
+		/*
+		 * A file without names and handles has no handle left that will report the failure.
+		 */
 		b->for_handle = b->for_handle && tree_may_be_read(p->cache->tree, b->inode);
 		inode_ops_rest_locked(p, b);
 	}
@@ -420,7 +436,7 @@ enum err writeback_trouble(struct writeback *p, struct error *e)
 	return kind;
 }
 
-/* With what is held back, as far as that is let go. */
+/* Drains the queue, after let_go_locked() has queued some or all deferred ops. */
 static enum err drain_with(struct writeback *p, void (*let_go_locked)(struct writeback *p),
 	const struct call *call, struct error *e)
 {

@@ -1,7 +1,8 @@
 /*
- * What a change of a file is based on where others of ours come before it, or leave beside it: nobody knows when it is
- * decided, but the answer to those tells what they left. Should it leave late, it is held against that; the journal hears of
- * it, too, so that the next mount does the same.
+ * The versions that changes of a file are based on, where other ops come before them or leave in
+ * parallel. At the call such a version is unknown; the answer to the other ops tells it. A change
+ * that leaves late is checked against that version. The journal notes it, too, so that the next
+ * mount checks the same.
  */
 #include "cache/write/writeback_inside.h"
 
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Whether it goes on with the contents of what it is about, or takes it away. */
+/* Whether the op goes on with the contents of its file, or removes it. */
 static bool is_about_contents(const struct op *q)
 {
 	bool is_new = q->about.target == q->made || q->is_beside || q->moved[0] == q->about.target;
@@ -21,7 +22,7 @@ static bool is_about_contents(const struct op *q)
 	return !is_new && q->change.op != CHANGE_COPY && op_changes_contents(q);
 }
 
-/* The file that it goes on with, or takes away; NULL: none. */
+/* The file that the op goes on with, replaces or removes; NULL: none. */
 static struct inode *goes_on_with(const struct op *q)
 {
 	if (q->change.op == CHANGE_RENAME)
@@ -34,20 +35,20 @@ static bool carries_on(const struct op *q)
 	return op_sets_attributes(q) && !q->is_beside;
 }
 
-/* The file whose version it has to do with; NULL: it does not matter, or there is none. */
+/* The file whose version matters to the op; NULL: none. */
 static struct inode *file_of(const struct op *q)
 {
 	return carries_on(q) ? q->about.target : goes_on_with(q);
 }
 
-/* ---- Noting ---- */
+/* ---- Noting in the journal ---- */
 
 #define NOTES_MAX 64
 
 typedef enum err (*journal_telling)(
 	struct journal *journal, const struct journal_base *bases, size_t count, struct error *e);
 
-/* What the journal is to hear of. */
+/* Versions for the journal. */
 struct notes {
 	struct writeback *p;
 	journal_telling tell;
@@ -78,20 +79,23 @@ static void note_one(struct writeback *p, const struct op *q, journal_telling te
 	flush(&notes);
 }
 
-/* ---- In this mount ---- */
+/* ---- Ops of this mount ---- */
 
 static bool is_same(const struct version *a, const struct version *b)
 {
 	return a->size == b->size && time_equals(a->ctime, b->ctime);
 }
 
-/* Whether something that touches the same file comes before it. */
+/* Whether an earlier op touches the same file. */
 static bool is_behind(const struct inode *i, uint64_t gathering)
 {
 	return i->backlog->gathering == gathering;
 }
 
-/* What is on its way stays as it left; what that was based on is there no more. */
+/*
+ * A change under way stays as it left. But the sandbox no longer has the version that the change
+ * was based on, so the journal gets the new one.
+ */
 static void base(struct notes *notes, struct op *q, uint64_t gathering)
 {
 	const struct inode *i = file_of(q);
@@ -110,7 +114,7 @@ static void base(struct notes *notes, struct op *q, uint64_t gathering)
 	note(notes, q, &left);
 }
 
-/* The version of a file that it only moves. */
+/* Gives the op the version of a file that it only moves. */
 static void carry(struct notes *notes, struct op *q, const struct inode *i, struct version *version,
 	uint64_t gathering)
 {
@@ -121,7 +125,7 @@ static void carry(struct notes *notes, struct op *q, const struct inode *i, stru
 	note(notes, q, version);
 }
 
-/* Of an exchange these are two. */
+/* An exchange moves two files. */
 static void carry_all(
 	struct notes *notes, struct notes *notes_of_other, struct op *q, uint64_t gathering)
 {
@@ -132,7 +136,7 @@ static void carry_all(
 	carry(notes_of_other, q, other, &q->change.version2, gathering);
 }
 
-/* What is written beside a file leaves it as it is, and so does a barrier. */
+/* An op on a staged file leaves the target as it is, and a CHANGE_SYNC leaves any file as it is. */
 static void mark(const struct op *q, uint64_t gathering)
 {
 	bool leaves = q->is_beside || q->change.op == CHANGE_SYNC;
@@ -142,7 +146,7 @@ static void mark(const struct op *q, uint64_t gathering)
 			q->about.scope.inodes[n]->backlog->gathering = gathering;
 }
 
-/* What is held back comes after all that is queued of the same file. */
+/* Deferred ops come after all queued ops of the same file. */
 void writeback_base_next_locked(struct writeback *p)
 {
 	const struct op_list *const lists[] = { &p->queue, &p->held };
@@ -162,7 +166,7 @@ void writeback_base_next_locked(struct writeback *p)
 	flush(&carried);
 }
 
-/* What goes on with the file behind it, also where that is held back; NULL: nothing. */
+/* The next op that goes on with the file behind `before`, deferred or not; NULL: none. */
 static struct op *follower(const struct op *before)
 {
 	const struct inode *i = before->about.target;
@@ -175,9 +179,9 @@ static struct op *follower(const struct op *before)
 	return q || !place || goes_on_with(place) != i ? q : place;
 }
 
-/* ---- Of an earlier mount ---- */
+/* ---- Ops of an earlier mount ---- */
 
-/* Whether it is held against the version of what is there, or carries it on. */
+/* Whether the op is checked against the version of the file, or carries it on. */
 static bool has_to_do_with(const struct op *q, const struct followed *f)
 {
 	bool is_of = (f->path && !strcmp(q->change.path, f->path)) || op_is_of(q, f->file);
@@ -187,8 +191,8 @@ static bool has_to_do_with(const struct op *q, const struct followed *f)
 }
 
 /*
- * All zero: it is not known any more; or the file has other names, and of a file that was made here
- * nobody knows which ones.
+ * The version that the op left. All zero: the version is unknown, or the file has other names. The
+ * names of a file that was made here are unknown.
  */
 static struct version version_left(const struct op *answered, const struct change_result *r)
 {
@@ -199,7 +203,7 @@ static struct version version_left(const struct op *answered, const struct chang
 	return r->was_over ? r->left : version_shown(&r->attr);
 }
 
-/* Whether it gives the file another name. */
+/* Whether the op gives the file another name. */
 static bool moves_from(const struct op *q, const char *path)
 {
 	return op_moves_file(q) && !strcmp(q->change.path, path);
@@ -210,7 +214,7 @@ static bool moves(const struct op *q, const struct followed *f)
 	return (f->path && moves_from(q, f->path)) || (op_moves_file(q) && op_is_of(q, f->file));
 }
 
-/* What comes next of the file is held against what `answered` left of it. */
+/* The next op of the file is checked against the version that `answered` left. */
 static void base_next_of(struct writeback *p, const struct op *answered, const char *path,
 	const struct expect *file, const struct version *left)
 {
@@ -237,7 +241,7 @@ void writeback_base_recovered_locked(
 	const struct version left = version_left(answered, result);
 	const char *other = op_exchanges(answered) ? answered->change.path : answered->change.keep;
 
-	/* A barrier leaves what it finds. */
+	/* A CHANGE_SYNC leaves the file as it is. */
 	if (answered->change.op == CHANGE_SYNC)
 		return;
 	base_next_of(p, answered, op_leaves(answered), op_file(answered), &left);
@@ -245,7 +249,10 @@ void writeback_base_recovered_locked(
 		base_next_of(p, answered, other, &answered->over, &result->over);
 }
 
-/* Who goes on with the contents of one file, each by another name; hardly ever more than two. */
+/*
+ * The ops that go on with the contents of one file, each by another name; hardly ever more than
+ * two.
+ */
 #define FOLLOWERS_MAX 16
 
 struct followers {
@@ -268,8 +275,8 @@ static bool has_one_at(const struct followers *f, const char *path)
 }
 
 /*
- * Adds what goes on first with what `before` left at the path, wherever that was moved since, and
- * by each other name that the file has.
+ * Adds the first op that goes on with the file that `before` left at the path, wherever the file
+ * was moved since, and one op for each other name of the file.
  */
 static void add_followers_at(struct followers *out, const struct op *before, const char *at)
 {
@@ -293,9 +300,9 @@ static void add_followers_at(struct followers *out, const struct op *before, con
 	free(path);
 }
 
-/* ---- What carries a version ---- */
+/* ---- Ops that carry a version ---- */
 
-/* Of this mount it is one, for all names together. */
+/* For an op of this mount there is one follower, for all names together. */
 static struct followers followers_of(const struct op *carrier)
 {
 	struct followers out = { 0 };
@@ -317,7 +324,7 @@ bool writeback_version_matters_locked(const struct op *q)
 	return !op_carries_version(q) || !q->sequence || followers_of(q).count;
 }
 
-/* As `version`, one of those of `q`. */
+/* `version` is one of the versions of `q`. */
 static void hand_on_to(struct writeback *p, struct op *q, struct version *version,
 	journal_telling tell, const struct version *carried)
 {
@@ -328,7 +335,7 @@ static void hand_on_to(struct writeback *p, struct op *q, struct version *versio
 	note_one(p, q, tell, version);
 }
 
-/* What gives the file its next name, before anything goes on with its contents; NULL: nothing. */
+/* The op that gives the file its next name, before any op goes on with its contents; NULL: none. */
 static struct op *mover_of(const struct op *carrier)
 {
 	const struct inode *i = carrier->about.target;
@@ -351,7 +358,10 @@ void writeback_base_hand_on_locked(struct writeback *p, const struct op *carrier
 	struct followers followers = followers_of(carrier);
 	struct op *mover = followers.count ? mover_of(carrier) : NULL;
 
-	/* That moves the version itself, and its answer tells what follows. */
+	/*
+	 * The mover takes the version along, and its answer tells the version for the ops behind
+	 * it.
+	 */
 	if (mover && mover->state != OP_SENT) {
 		hand_on_to(p, mover, &mover->change.version, journal_note_carried,
 			&carrier->change.version);
@@ -362,7 +372,7 @@ void writeback_base_hand_on_locked(struct writeback *p, const struct op *carrier
 			journal_note_based, &carrier->change.version);
 }
 
-/* A time in the year 36812, which no clock has told. */
+/* A time in the year 36812, which no clock shows. */
 const struct version writeback_version_gone = { .ctime = { .tv_sec = (time_t)1 << 40 } };
 
 bool writeback_version_is_gone(const struct version *version)
@@ -384,7 +394,9 @@ void writeback_base_gone_locked(struct writeback *p, const struct op *carrier)
 	}
 }
 
-/* The journal hears of that in this order, so that never both are held against nothing. */
+/*
+ * The journal notes the two in this order, so that at no time both ops are checked against nothing.
+ */
 void writeback_base_overtaken_locked(struct writeback *p, struct op *carrier)
 {
 	writeback_base_gone_locked(p, carrier);
@@ -401,7 +413,7 @@ struct op *writeback_base_waits_locked(const struct op *carrier)
 	return carries ? followers_of(carrier).all[0] : NULL;
 }
 
-/* Neither size nor time moves with the name. */
+/* A rename changes neither size nor mtime. */
 static bool shows_others(const struct version *before, const struct change_result *r)
 {
 	bool is_of_then = r->was_over && r->left.ctime.tv_sec;

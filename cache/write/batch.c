@@ -1,4 +1,4 @@
-/* Which changes leave together. */
+/* Batches: which changes leave together. */
 #include "cache/write/writeback_inside.h"
 
 #include "cache/read/background_fetch.h"
@@ -14,7 +14,7 @@
 
 #define ROOM_FIRST 64
 
-/* ---- Its changes ---- */
+/* ---- The changes of a batch ---- */
 
 static bool batch_grow(struct batch *b)
 {
@@ -64,14 +64,16 @@ uint64_t *batch_numbers(const struct batch *b, size_t *count)
 struct gathering {
 	struct writeback *p;
 	struct batch *batch;
-	size_t room; /* for contents */
-	bool is_plain; /* nothing but contents of files that the sandbox has: done twice it is done once */
-	bool is_wanted_only; /* nobody waited long enough for anything else */
-	bool is_urgent_only; /* small saves: only what they are bound to holds them up */
-	bool is_aside;       /* they leave: no batch of the first record waits for their answer */
-	bool has_passed;     /* something was passed over */
-	bool has_recovered;  /* something of an earlier mount is in the queue */
-	struct steps steps;  /* then: all changes of the batch, by their names */
+	size_t room; /* bytes of room for contents */
+	/* Only contents of files that the sandbox has: written twice, the result is the same. */
+	bool is_plain;
+	bool is_wanted_only; /* only urgent ops leave */
+	/* Only small saves leave: no op holds them up but those that they are bound to. */
+	bool is_urgent_only;
+	bool is_aside;   /* small saves leave: no batch of the first record waits for the answer */
+	bool has_passed; /* an op was passed over */
+	bool has_recovered; /* an op of an earlier mount is in the queue */
+	struct steps steps; /* where has_recovered: all changes of the batch, by their names */
 };
 
 static struct inode_ops *fresh(const struct gathering *g, struct inode *i)
@@ -93,27 +95,30 @@ static bool is_plain(const struct writeback *p, const struct op *q)
 	struct tree *t = p->cache->tree;
 	struct inode *i = q->about.target;
 
-	/* Of writes beside each other one could make the file another inode for the other. */
+	/* A parallel write could give the file an inode that the other writes do not expect. */
 	return q->change.op == CHANGE_WRITE && i && !tree_is_provisional(t, i) &&
 		!tree_may_be_copied_up(t, i);
 }
 
-/* Others may have been at it since: after a crash, and while the sandbox could not be reached. */
+/*
+ * Whether others may have changed the file since: after a crash, or while the sandbox was out of
+ * reach.
+ */
 static bool was_long_untold(const struct writeback *p, const struct op *q)
 {
 	return q->is_recovered || q->failures != p->failures;
 }
 
-/* It is held against a version, which nothing of ours may change meanwhile. */
+/* Whether the change is checked against a version, which no other op may change meanwhile. */
 static bool is_held_against(const struct writeback *p, const struct op *q)
 {
 	return was_long_untold(p, q) && q->change.version.ctime.tv_sec;
 }
 
 /*
- * Contents on their way hold up only what reaches into them. But those that a record counts hold up
- * all that is written to the file of a save: in another record that might be done first, and after a
- * kill the version that it leaves would be taken for another writer's.
+ * Contents under way hold up only ops that overlap them. But contents of a small save in a recorded
+ * batch hold up all ops of the file: a later one might leave under the other record and be done
+ * first. After a kill the version that it leaves would be taken for another writer's.
  */
 static void pass_sent(const struct gathering *g, const struct op *q)
 {
@@ -159,7 +164,7 @@ static bool is_held_up(const struct gathering *g, const struct op *q)
 	return false;
 }
 
-/* Whether something that is passed over has to come before it. */
+/* Whether `q` has to come after an op that was passed over. */
 static bool is_bound(const struct gathering *g, const struct op *q)
 {
 	const struct op *before;
@@ -170,13 +175,16 @@ static bool is_bound(const struct gathering *g, const struct op *q)
 	return false;
 }
 
-/* Of who goes on with the contents, moves them or takes them away. */
+/* The step that an op needs which goes on with the contents, moves or removes them. */
 static size_t contents_needed(const struct inode_ops *b)
 {
 	return b->step ? b->step : b->version_step;
 }
 
-/* What is to go goes, whatever became of its contents, unless others may have been at them since. */
+/*
+ * A removal does not need the changes of the contents, unless others may have changed these since
+ * the call.
+ */
 static size_t removal_needs(const struct gathering *g, const struct op *q)
 {
 	struct inode *target = q->about.target ? q->about.target : q->about.scope.inodes[0];
@@ -187,7 +195,7 @@ static size_t removal_needs(const struct gathering *g, const struct op *q)
 	return step || !q->about.dir ? step : fresh(g, q->about.dir)->step;
 }
 
-/* What a rename takes the place of without another word of what that was: NULL none. */
+/* The inode that a rename replaces without a version of it; NULL: none. */
 static struct inode *replaced_by(const struct op *q)
 {
 	const struct change *c = &q->change;
@@ -201,7 +209,10 @@ struct inode *batch_replaced_late(const struct writeback *p, const struct op *q)
 	return was_long_untold(p, q) ? replaced_by(q) : NULL;
 }
 
-/* Of the other file in an exchange; of one that is replaced, where it may not have come to its name. */
+/*
+ * The step of the other file: in an exchange, or where a replaced file may not have come to its
+ * name.
+ */
 static size_t step_of_other(const struct gathering *g, const struct op *q)
 {
 	struct inode *exchanged = op_exchanged(q);
@@ -224,7 +235,7 @@ static size_t step_of_target(const struct gathering *g, const struct op *q)
 	return leaves ? b->step : contents_needed(b);
 }
 
-/* A change can say only of one other that it needs it. */
+/* Whether the op needs two others: a change can name only one. */
 static bool needs_two(const struct gathering *g, const struct op *q)
 {
 	size_t other = step_of_other(g, q), target = step_of_target(g, q);
@@ -232,7 +243,10 @@ static bool needs_two(const struct gathering *g, const struct op *q)
 	return other && target && other != target;
 }
 
-/* The change without which it makes no sense: the last one of what it is about, else what makes its directory. */
+/*
+ * The change without which the op makes no sense: the last one of its file, else the one that makes
+ * its directory.
+ */
 static size_t needs_of(const struct gathering *g, const struct op *q)
 {
 	const struct change_about *about = &q->about;
@@ -277,15 +291,18 @@ static void forget(struct version *version)
 		*version = (struct version){ 0 };
 }
 
-/* At the same moment: as if they had done it just before. */
+/*
+ * Changes that others made at the same moment count as if they came just before: the versions are
+ * not checked.
+ */
 static void allow_what_others_did(const struct op *q, struct change *c)
 {
 	if (!q->loses_conflict)
 		forget(&c->version2);
-	/* But what is copied is what was there when it was decided. */
+	/* But a copy needs the contents that were there at the call. */
 	if (c->op != CHANGE_COPY)
 		forget(&c->version);
-	/* Of what is moved out of their way it is still that file. */
+	/* An op that makes way for a file of others still expects its own file. */
 	if (c->op < CHANGE_SETATTR && !q->conflicts)
 		c->target = (struct expect){ 0 };
 	if (q->may_replace)
@@ -298,7 +315,10 @@ static void expect_known(const struct writeback *p, struct inode *i, struct expe
 		*out = tree_expect(p->cache->tree, i);
 }
 
-/* What is removed, moved, linked or replaced is that file, not what has come to its name since. */
+/*
+ * An op removes, moves, links or replaces the file of its call, not one that has come to the name
+ * since.
+ */
 static void expect_the_same(const struct writeback *p, const struct op *q, struct change *c)
 {
 	bool is_there = q->about.target != q->made && !q->is_beside;
@@ -308,7 +328,10 @@ static void expect_the_same(const struct writeback *p, const struct op *q, struc
 	expect_known(p, replaced_by(q), &c->target2);
 }
 
-/* What goes on with the contents of the file has left together with it, and meets what it finds. */
+/*
+ * Whether the next op on the contents has left together with `q`: then the answer to `q` comes too
+ * late to give it a version.
+ */
 static bool moves_what_follows(const struct op *q)
 {
 	const struct op *follower = writeback_base_waits_locked(q);
@@ -316,7 +339,7 @@ static bool moves_what_follows(const struct op *q)
 	return follower && follower->state == OP_SENT;
 }
 
-/* Of contents that others of ours left beside nobody can say any more what they would find. */
+/* Contents in parallel batches find no version that could be known before. */
 static struct version version_to_find(const struct op *q)
 {
 	static const struct version any;
@@ -333,7 +356,7 @@ static struct version version_to_find(const struct op *q)
 void batch_is_late_locked(struct writeback *p, struct batch *b)
 {
 	struct steps steps = { .looked_at = &p->looked_at };
-	/* Without memory each looks at all before it. */
+	/* Without memory each step looks at all steps before it. */
 	bool has_steps = writeback_has_recovered_locked(p);
 
 	for (size_t n = 0; n < b->count; n++) {
@@ -353,8 +376,8 @@ void batch_is_late_locked(struct writeback *p, struct batch *b)
 }
 
 /*
- * Of an earlier mount, what needs it and is more than attributes again, by whatever name the file
- * has then. All leave in their order, so the others wait with it.
+ * The first op of an earlier mount that needs `before`, by whatever name the file has then, and
+ * does more than set attributes. These ops leave in their order, so those behind it wait, too.
  */
 static struct op *first_led_to(const struct op *before)
 {
@@ -376,8 +399,9 @@ static struct op *first_led_to(const struct op *before)
 }
 
 /*
- * Where others may have been at a file that is moved, its contents go on when that was answered. Where its attributes left
- * in an earlier mount and are refused, they stay so, and what needs them would be skipped for good: it waits for the answer.
+ * Where others may have changed a file that is moved, the next op on its contents waits for the
+ * answer. Attributes that left in an earlier mount and are refused stay refused, and ops that need
+ * them would be skipped for good. So the next of those waits for the answer, too.
  */
 static void hold_up_follower(const struct gathering *g, const struct op *carrier)
 {
@@ -435,7 +459,10 @@ static bool fits(const struct gathering *g, const struct op *q)
 		batch_takes_locked(g->p, g->batch, len);
 }
 
-/* What left already does so again under its old number, beside nothing else. */
+/*
+ * An op that left in an earlier mount leaves again under its old number, in a batch of consecutive
+ * ones.
+ */
 static bool fits_in_sequence(const struct batch *b, const struct op *q)
 {
 	return !b->count || q->sequence == (b->first_sequence ? b->first_sequence + b->count : 0);
@@ -457,7 +484,7 @@ static bool may_leave(const struct gathering *g, const struct op *q)
 		!batch_moves_file_of(g->batch, q, &g->steps);
 }
 
-/* In their order; true: something was taken. */
+/* Gathers in the order of the queue; true: an op was taken. */
 static bool gather(struct gathering *g)
 {
 	struct op *q;
@@ -481,11 +508,11 @@ static bool gather(struct gathering *g)
 	return g->batch->count > 0;
 }
 
-/* ---- The whole ---- */
+/* ---- Choosing a batch ---- */
 
 /*
- * The memory that batches on their way leave. What somebody waits for may have any of that, but where
- * writers wait for room. Other changes leave when there is room for a whole batch: a small one takes as
+ * The bytes that batches under way leave free. Urgent ops may have any of them, but not while
+ * writers wait for room. Other ops leave when there is room for a whole batch: a small one takes as
  * many round trips.
  */
 static size_t room_of_locked(const struct writeback *p, bool is_urgent)
@@ -501,8 +528,9 @@ static size_t room_of_locked(const struct writeback *p, bool is_urgent)
 }
 
 /*
- * The first record is for all else: where saves took it as soon as it is free, and some program
- * always waits for the next one, a barrier would wait for ever. The senders, too: one is enough.
+ * Whether small saves are to leave in a batch of their own. The first record is for all other ops:
+ * if saves took it whenever it is free, and some program always waits for the next save, a barrier
+ * would wait for ever. That is true of the senders, too, and one is enough for saves.
  */
 static bool has_urgent_locked(const struct writeback *p)
 {
@@ -525,9 +553,9 @@ static bool gather_urgent_locked(struct gathering *g)
 }
 
 /*
- * Small saves come first, and one batch of them is on its way beside all others; then comes what
- * somebody waits for. Beside a recorded batch, where somebody waits, only contents leave that are
- * wanted or fill a batch.
+ * Small saves come first, with one batch under way in parallel with all others. Urgent ops come
+ * next. In parallel with a recorded batch, while a call waits, only contents leave that are urgent
+ * or fill a batch.
  */
 static bool gather_locked(struct gathering *g, bool is_urgent, bool has_urgent)
 {
@@ -547,7 +575,7 @@ static bool gather_locked(struct gathering *g, bool is_urgent, bool has_urgent)
 	return (!g->is_plain || !is_urgent || writeback_is_full(p)) && gather(g);
 }
 
-/* What is nothing but contents needs no record, and may be done beside others. */
+/* Contents alone need no record, and may be written in parallel with others. */
 static bool is_all_plain(const struct gathering *g)
 {
 	for (size_t n = 0; n < g->batch->count; n++)
@@ -624,7 +652,10 @@ bool batch_gather_locked(struct writeback *p, struct batch *b, int64_t *next_ms)
 
 	steps_release(&g.steps);
 	if (!has_some) {
-		/* All that is due waits for what is on its way; what is added now is no news, and may not have to. */
+		/*
+		 * All due ops wait for the batches under way. An op that is added now wakes no
+		 * sender, and may not have to wait: so check again soon.
+		 */
 		*next_ms = now_ms + WRITEBACK_WAIT_MOST_MS;
 		return false;
 	}
@@ -636,13 +667,14 @@ bool batch_gather_locked(struct writeback *p, struct batch *b, int64_t *next_ms)
 	return true;
 }
 
-/* ---- What is settled ---- */
+/* ---- Settled numbers ---- */
 
 _Static_assert(WRITEBACK_SENDERS_MAX <= SETTLED_OPEN_MAX, "all under way are told");
 
 /*
- * Up to where the journal knows: where the clock is set back the next mount counts on from there, and what was given out and
- * never noted it gives again. Recorded batches, which may have old numbers, have no part in it.
+ * Counts up to the last number in the journal. Where the clock is set back, the next mount counts
+ * on from there, and gives out again those numbers that were never noted. Recorded batches may have
+ * old numbers and do not count.
  */
 static struct settled settled_locked(struct writeback *p)
 {
@@ -662,7 +694,10 @@ void batch_learn_settled_locked(struct writeback *p, struct batch *b)
 	b->settled = settled_locked(p);
 }
 
-/* Done twice these are the same, and may take so long that nothing is to wait for them. */
+/*
+ * Made twice these changes have the same result. And they may take so long that no other request
+ * should wait for them.
+ */
 static bool may_be_done_twice(const struct change *c)
 {
 	return c->op == CHANGE_FALLOCATE || c->op == CHANGE_COPY || c->op == CHANGE_SYNC;
@@ -698,9 +733,9 @@ void batch_settle_locked(struct writeback *p, struct batch *b)
 		TAILQ_REMOVE(&p->plain, b, link);
 }
 
-/* ---- What it needs to leave ---- */
+/* ---- Preparing a batch ---- */
 
-/* Of what the sandbox knows by now. */
+/* Fills in the inodes that the sandbox has by now. */
 static void put_expected(struct writeback *p, const struct op *q, struct change *c)
 {
 	bool is_known = q->about.target && q->about.target != q->made && !q->is_beside;
@@ -737,7 +772,7 @@ static enum err read_contents(struct writeback *p, struct batch *b, struct error
 	return ERR_OK;
 }
 
-/* Before it is sent: no result is a refusal. */
+/* Called before the request: no result is a refusal yet. */
 static enum err note_sent(struct writeback *p, const struct batch *b, struct error *e)
 {
 	size_t count;

@@ -1,4 +1,4 @@
-/* What the sandbox answered to a batch, brought into the tree. */
+/* Answers: the results of a batch are brought into the tree. */
 #include "cache/write/writeback_inside.h"
 
 #include "cache/blocks/block_store.h"
@@ -19,8 +19,8 @@
 /* ---- Done ---- */
 
 /*
- * Of batches beside each other either may be answered first, and the latest state counts. Where
- * both changed a directory within one tick of its clock, nobody knows which state that is.
+ * Parallel batches may be answered in any order, and the latest state counts. Where both changed a
+ * directory within one tick of its clock, the latest state is unknown.
  */
 static void note_answered(
 	const struct writeback *p, const struct op *q, struct inode_ops *b, const struct attr *attr)
@@ -38,14 +38,14 @@ static void note_answered(
 	b->answered_at = p->gatherings;
 }
 
-/* Its attributes are not told, and the time of the change about. */
+/* The answer has no attributes of `i`, and the time of the change only roughly. */
 static void adopt_untold(struct writeback *p, struct inode *i, struct timespec ctime)
 {
 	i->backlog->answered = (struct attr){ 0 };
 	tree_answered_untold(p->cache->tree, i, ctime);
 }
 
-/* About that of the moved file, or of a directory. */
+/* Roughly the time of the change: the ctime of the moved file, or of a directory. */
 static struct timespec ctime_beside(const struct change_result *r)
 {
 	static const struct timespec unknown;
@@ -64,7 +64,10 @@ static void adopt(struct writeback *p, struct op *q, struct inode *i, const stru
 		i->backlog->is_answer_unsure ? 0 : cache_attr_until(c));
 }
 
-/* Others may have been at it since it was done: what comes next is held against what it left itself, or what others of ours did. */
+/*
+ * For a change that was made at an earlier attempt. The file may have been changed by others since,
+ * so the next op is checked against the version that this change left, or that later ops left.
+ */
 static void adopt_again(
 	struct writeback *p, struct op *q, struct inode *i, const struct change_result *r)
 {
@@ -80,7 +83,7 @@ static void adopt_again(
 	i->backlog->answered = left.ctime.tv_sec ? left : (struct attr){ 0 };
 }
 
-/* The attributes of directory `dir`, whichever of the two places of the result they stand in. */
+/* The attributes of directory `dir`, from either place in the result. */
 static const struct attr *attr_of_dir(
 	struct writeback *p, struct inode *dir, const struct change_result *r)
 {
@@ -104,14 +107,14 @@ static void adopt_dir(
 		adopt_untold(p, dir, ctime_beside(r));
 }
 
-/* Somebody in the sandbox appended before us: what the kernel has cached of the end is not the end. */
+/* Another program appended before this mount did: the kernel's cached end of the file is wrong. */
 static void check_landing(struct writeback *p, const struct op *q, const struct change_result *r)
 {
 	if (q->change.op == CHANGE_APPEND && r->offset != q->change.offset)
 		cache_tell_inode(p->cache, q->about.target, true);
 }
 
-/* Whether it took the last name, so that there is nothing left to tell of. */
+/* Whether the op took the last name, so that the answer has no attributes. */
 static bool is_gone_by(struct writeback *p, const struct op *q)
 {
 	struct attr attr;
@@ -133,7 +136,7 @@ static bool is_same_version(const struct version *a, const struct version *b)
 		is_same_time(a->ctime, b->ctime);
 }
 
-/* Of what was told of the version before. */
+/* Whether the change met the version known here. */
 static bool meets_known(const struct inode *i, const struct change_result *r)
 {
 	bool is_first = !i->backlog->answered.ctime.tv_sec;
@@ -142,7 +145,7 @@ static bool meets_known(const struct inode *i, const struct change_result *r)
 	return is_same_version(&known, &r->before);
 }
 
-/* The kernel's pages go on with the file, but not where that had other contents than we knew. */
+/* The kernel's pages stay with the file, unless it had other contents than those known here. */
 static void check_met(struct writeback *p, const struct op *q, const struct change_result *r)
 {
 	struct inode *i = q->about.target;
@@ -151,7 +154,11 @@ static void check_met(struct writeback *p, const struct op *q, const struct chan
 		tree_drop_pages(p->cache->tree, i);
 }
 
-/* It is not the inode that it was: in staging, from one file system to another or over what was there; or when it was made. */
+/*
+ * After a commit the file may have another inode than in staging: the commit copies from one file
+ * system to another, or goes over an existing file. A file that was made empty here has another
+ * inode than it had at first.
+ */
 static void check_placed(struct writeback *p, const struct op *q, const struct change_result *r)
 {
 	bool is_of_staging = q->change.op == CHANGE_PLACE && q->moved[0];
@@ -161,8 +168,8 @@ static void check_placed(struct writeback *p, const struct op *q, const struct c
 }
 
 /*
- * A file of several names that the change copied from a lower layer is another inode there, too.
- * Where the change was one of names alone, its version says that it was the same file until then.
+ * A file of several names that the change copied up from a lower layer is another inode now. Where
+ * the change was one of names alone, its version tells that it was the same file until then.
  */
 static void check_copied(struct writeback *p, const struct op *q, const struct change *sent,
 	const struct change_result *r)
@@ -179,8 +186,9 @@ static void check_copied(struct writeback *p, const struct op *q, const struct c
 }
 
 /*
- * A name was gone already, and no attributes are told. The file may have names that others of ours
- * take away later, so that the tree shows none: what follows is held against what was left then.
+ * For a removal that was made at an earlier attempt: the answer has no attributes. The file may
+ * have names that later ops take away, so that the tree shows none. The next op is checked against
+ * the version that the removal left.
  */
 static void adopt_removed_again(struct writeback *p, struct op *q, const struct change_result *r)
 {
@@ -199,8 +207,8 @@ static void adopt_removed_again(struct writeback *p, struct op *q, const struct 
 }
 
 /*
- * The directory was there already: others have put into it what nobody here knows of. Of one that
- * was done before the answer does not say so.
+ * The directory existed already, with entries of others that are not known here. For a change that
+ * was made at an earlier attempt, the answer does not tell whether the directory existed.
  */
 static void check_taken(struct writeback *p, const struct op *q, const struct change_result *r)
 {
@@ -210,7 +218,10 @@ static void check_taken(struct writeback *p, const struct op *q, const struct ch
 		tree_taken(p->cache->tree, q->made);
 }
 
-/* A rename took a name from it, and it may have others: at most the version is told of it. */
+/*
+ * For the inode that a rename took a name from; it may have others. The answer has at most its
+ * version.
+ */
 static void adopt_over(struct writeback *p, struct inode *i, const struct change_result *r)
 {
 	struct attr *latest = &i->backlog->answered;
@@ -245,7 +256,7 @@ static void keep_all(struct block_store *s, const struct change *c, const struct
 	block_store_note_name(s, path_name(c->path2 ? c->path2 : c->path), attr->size);
 }
 
-/* What the change did to the contents of the version that it met. */
+/* Stores the effect of the change on the contents of the version that it met. */
 static void keep_changed(
 	struct block_store *s, const struct change *c, const struct change_result *r)
 {
@@ -267,9 +278,9 @@ static void keep_changed(
 }
 
 /*
- * The mount reads contents that it wrote without the sandbox: they are stored under the version that
- * the answer told, and under the next one where a change of ours left them alone. Nobody can have
- * written to the file in between: the version is settled, or nobody else writes to staging.
+ * Stores contents that were written here, so that reads of them need no request: under the version
+ * in the answer, and under the next version where an op leaves the contents alone. No other program
+ * can have written to the file in between: the version is settled, or the file is in staging.
  */
 static void keep_contents(
 	struct writeback *p, const struct change *c, const struct change_result *r)
@@ -286,7 +297,10 @@ static void keep_contents(
 		keep_changed(s, c, r);
 }
 
-/* What an answer tells of the file is then not what this change alone made of it. */
+/*
+ * Whether other contents left in parallel: the version in the answer is then not of this change
+ * alone.
+ */
 static bool left_beside_others(struct writeback *p, const struct op *q)
 {
 	const struct inode *i = q->about.target;
@@ -307,7 +321,7 @@ void batch_keep_contents(struct writeback *p, const struct batch *b)
 
 /* ---- Attributes ---- */
 
-/* The text of a link that the mount before made, which the tree knows nothing of. */
+/* Notes the text of a link that an earlier mount made: the tree does not have it. */
 static void note_recovered_link(
 	struct writeback *p, const struct op *q, const struct change_result *r)
 {
@@ -362,7 +376,7 @@ static bool is_short(const struct op *q, const struct change_result *r)
 	return !r->err && r->count < wanted;
 }
 
-/* A write that the sandbox did not do whole was refused. */
+/* A write that the sandbox made only in part counts as refused. */
 static void refuse_short(struct batch *b)
 {
 	for (size_t n = 0; n < b->count; n++)
@@ -383,7 +397,7 @@ void batch_end_locked(struct writeback *p, const struct batch *b)
 	pthread_cond_broadcast(&p->changed);
 }
 
-/* The sandbox has done it, and the journal does not know. */
+/* At this point the sandbox has made the changes, and the journal does not have that yet. */
 static void pass_answered(const struct batch *b)
 {
 	fault_point("pending.answered");
@@ -402,7 +416,10 @@ void batch_put_back_locked(struct writeback *p, struct op *q)
 		p->unsent_bytes += q->change.data_len;
 }
 
-/* Attributes are set, and files moved, whoever was at the file; what goes on with that does not. */
+/*
+ * Attributes are set and files moved whatever others did to the file. The ops that go on with its
+ * contents are not.
+ */
 static bool is_to_leave_without_version(const struct batch *b, size_t n)
 {
 	const struct op *q = b->queued[n];
@@ -412,7 +429,7 @@ static bool is_to_leave_without_version(const struct batch *b, size_t n)
 		(moves || op_carries_version(q));
 }
 
-/* What goes on with the contents of the file does not need them. */
+/* Whether attributes were refused. Ops on the contents of the file do not need these. */
 static bool lacks_attributes(const struct batch *b, size_t n)
 {
 	enum err err = b->results[n].err;
@@ -420,7 +437,10 @@ static bool lacks_attributes(const struct batch *b, size_t n)
 	return op_sets_attributes(b->queued[n]) && err && err != ERR_SKIPPED;
 }
 
-/* Under the number by which a change was refused it stays so; what has such a one already keeps its turn. */
+/*
+ * A change stays refused under its number. So an op with a number of an earlier mount does not
+ * leave again.
+ */
 static bool is_to_leave_again(const struct batch *b, size_t n)
 {
 	const struct op *q = b->queued[n];
@@ -437,7 +457,10 @@ static bool is_to_leave_again(const struct batch *b, size_t n)
 
 static void hand_on_locked(struct writeback *p, struct op *q)
 {
-	/* Else it got the version of the last answer again, was refused for that again, and so on. */
+	/*
+	 * Without this the op would get the version of the last answer again, be refused for it
+	 * again, and so on.
+	 */
 	writeback_base_overtaken_locked(p, q);
 	if (q->is_recovered)
 		return;
@@ -446,8 +469,8 @@ static void hand_on_locked(struct writeback *p, struct op *q)
 }
 
 /*
- * What was found there though it was refused, what only carried the version that it was held against, and what was skipped
- * for want of that, is no part of the batch any more.
+ * Takes ops that leave again out of the batch: contents that were refused but found in the file,
+ * ops that only carried the version, and ops that were skipped because of these.
  */
 static void put_back_again_locked(struct writeback *p, struct batch *b)
 {
@@ -474,7 +497,7 @@ static void put_back_again_locked(struct writeback *p, struct batch *b)
 	b->count = kept;
 }
 
-/* Without memory for a record of all. */
+/* Used without memory for one record of all. */
 static void note_each_done(struct writeback *p, const struct batch *b)
 {
 	for (size_t n = 0; n < b->count; n++)
@@ -482,7 +505,10 @@ static void note_each_done(struct writeback *p, const struct batch *b)
 			op_note_done(b->queued[n], p->journal, NULL);
 }
 
-/* What follows is noted before that it is done, for then the next mount would know nothing of it. */
+/*
+ * The journal gets the versions of the next ops before it gets that this batch is done. In the
+ * other order a crash in between would lose them.
+ */
 void batch_answered_locked(struct writeback *p, struct batch *b)
 {
 	bool all = true;
@@ -527,7 +553,7 @@ void batch_refused_locked(struct writeback *p, struct batch *b, const struct err
 
 /* ---- Damaged ---- */
 
-/* As the sandbox does where it refuses one: what needs it is skipped, and so on. */
+/* Skips ops as the sandbox does after a refusal: each op that needs a refused or skipped one. */
 static void skip_what_needs_damaged(struct batch *b)
 {
 	b->results[b->damaged - 1].err = ERR_IO;

@@ -1,4 +1,4 @@
-/* What others did meanwhile at a name that we give: both versions stay. */
+/* Conflicts of names: others have used the name meanwhile, and both versions stay. */
 #include "cache/write/writeback_inside.h"
 
 #include "cache/session/fault.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define CONFLICT ".sandboxfs-conflict"
-/* Then there is something else amiss. */
+/* With more, something else is wrong. */
 #define CONFLICTS_MAX 100
 
 /* ---- Names ---- */
@@ -28,7 +28,10 @@ static void write_suffix(char out[40], unsigned number)
 		snprintf(out, 40, CONFLICT);
 }
 
-/* The next name after `taken`, which was the one of `number`; 0: the name that was wanted. A long one is cut. */
+/*
+ * The next name after `taken`, which has the suffix of `number`; 0: no suffix yet. A long name is
+ * cut.
+ */
 static char *next_name(const char *taken, unsigned number)
 {
 	char old[40] = "", new[40];
@@ -47,22 +50,25 @@ static char *next_name(const char *taken, unsigned number)
 	return name;
 }
 
-/* ---- Again ---- */
+/* ---- Queueing again ---- */
 
-/* What is nothing but a name, and what that stands for. */
+/* Whether the change makes only a name for something else. */
 static bool makes_link(const struct change *c)
 {
 	return c->op == CHANGE_LINK || c->op == CHANGE_SYMLINK;
 }
 
-/* The name is another file's, or the file is not what it was when it was decided to write it anew. */
+/*
+ * Whether the name belongs to another file, or the file is not as it was when the call decided to
+ * write it anew.
+ */
 static bool is_conflict(const struct op *q, enum err refusal)
 {
 	if (makes_link(&q->change))
 		return refusal == ERR_EXISTS;
 	if (q->change.op != CHANGE_PLACE && q->change.op != CHANGE_RENAME)
 		return false;
-	/* Which takes no name away. */
+	/* An exchange takes no name away. */
 	if (q->change.op == CHANGE_RENAME && q->change.flags & CHANGE_EXCHANGE)
 		return false;
 	if (refusal == ERR_EXISTS || refusal == ERR_CONFLICT)
@@ -70,7 +76,7 @@ static bool is_conflict(const struct op *q, enum err refusal)
 	return q->change.op == CHANGE_PLACE && (refusal == ERR_STALE || refusal == ERR_IS_DIR);
 }
 
-/* The last change that left in an earlier mount, from `q` on. */
+/* The last op that left in an earlier mount, from `q` on. */
 static struct op *last_numbered(struct op *q)
 {
 	struct op *next;
@@ -81,9 +87,9 @@ static struct op *last_numbered(struct op *q)
 }
 
 /*
- * In its turn: who waits for the one waits for the other. But it gets a number of its own: what
- * left in an earlier mount has smaller ones, and the sandbox would take that for done if it arrived
- * later.
+ * Gives `again` the turn of `q`: a call that waits for one waits for the other. But `again` needs a
+ * new number. Ops that left in an earlier mount have lower numbers, and the sandbox would take them
+ * for done if they arrived later.
  */
 static void take_turn_of(struct writeback *p, struct op *again, struct op *q)
 {
@@ -97,7 +103,7 @@ static void take_turn_of(struct writeback *p, struct op *again, struct op *q)
 	again->conflicts = q->conflicts + 1;
 }
 
-/* What is to go there, where it is not there already: `*memory` is the caller's to free. */
+/* Reads the contents, where the op brings them along. The caller frees `*memory`. */
 static enum err bring_contents(struct writeback *p, const struct op *q, struct change *change,
 	void **memory, struct error *e)
 {
@@ -110,7 +116,8 @@ static enum err bring_contents(struct writeback *p, const struct op *q, struct c
 }
 
 /*
- * The inode that it was about is theirs, or known by a name that is theirs, but for what is linked.
+ * The op's inode belongs to others now, or is known by their name, unless it is the target of a
+ * link.
  */
 static enum err queue_again_locked(
 	struct writeback *p, struct op *q, const char *name, struct error *e)
@@ -142,7 +149,7 @@ static enum err queue_again_locked(
 	return kind;
 }
 
-/* Where the suffix begins that next_name() gave it; NULL: it has none. */
+/* Where the suffix from next_name() begins; NULL: there is none. */
 static const char *suffix_of(const char *path)
 {
 	const char *found = NULL;
@@ -152,7 +159,7 @@ static const char *suffix_of(const char *path)
 	return found;
 }
 
-/* Whether next_name() makes `name` of `old`, or of one that was made of it. */
+/* Whether next_name() makes `name` from `old`, or from a name made from that. */
 static bool is_made_of(const char *name, const char *old)
 {
 	const char *suffix = suffix_of(name), *old_suffix = suffix_of(old);

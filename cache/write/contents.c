@@ -1,4 +1,4 @@
-/* What is written to a file, into the queue. */
+/* Writes: the contents go into the queue. */
 #include "cache/write/writeback_inside.h"
 
 #include "cache/session/session.h"
@@ -17,7 +17,7 @@ static void apply_local_locked(
 	tree_apply_local(p->cache->tree, i, &f);
 }
 
-/* Written into the youngest change of the file, if that is one it can go on in. */
+/* Adds the write to the youngest op of the file, if that op can take it. */
 static enum err extend_locked(struct writeback *p, struct inode_ops *b, const struct change *change,
 	bool *extended, struct error *e)
 {

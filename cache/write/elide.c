@@ -1,4 +1,4 @@
-/* What is made and removed again before the sandbox hears of it: it never does. */
+/* Files that are made and removed again before they leave: the sandbox never gets them. */
 #include "cache/write/writeback_inside.h"
 
 #include "cache/session/session.h"
@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-/* ---- What concerns the inode ---- */
+/* ---- The ops of the inode ---- */
 
-/* Matters to nobody once `i` is gone: no other inode has a part in it but the directory that had the name. */
+/* Whether the op matters only to `i` and to the directory that had its name. */
 static bool is_its_own(const struct op *q, const struct inode *i)
 {
 	if (q->made == i)
@@ -26,9 +26,9 @@ static bool is_its_own(const struct op *q, const struct inode *i)
 	}
 }
 
-/* ---- Dropping it ---- */
+/* ---- Dropping them ---- */
 
-/* How many entries the journal has of it; 0: the sandbox hears of it, or has. */
+/* How many journal entries the inode has; 0: the sandbox gets the inode, or has it. */
 static size_t cancellable_locked(const struct writeback *p, const struct inode *i)
 {
 	bool is_made = false;
@@ -47,7 +47,7 @@ static size_t cancellable_locked(const struct writeback *p, const struct inode *
 	return is_made ? count : 0;
 }
 
-/* In one record: after a crash all of it is owed, or nothing. */
+/* Notes all in one record: after a crash either all ops are pending, or none. */
 static bool note_all_done_locked(struct writeback *p, const struct inode *i, size_t count)
 {
 	uint64_t *numbers = calloc(count, sizeof *numbers);

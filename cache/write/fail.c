@@ -1,9 +1,10 @@
 /*
- * What the sandbox refused, and what makes no sense without it.
+ * Failed ops: the sandbox refused them, or ops that they need.
  *
- * The journal hears of it in three steps: all of it is marked, then noted from the last one to the first, then it leaves the
- * queue. So nothing is owed of which the cause is not: whoever dies in between does the cause again, and what follows it
- * never goes to what others have there.
+ * The journal notes them in three steps: all of them are marked, then noted from the last one to
+ * the first, then they leave the queue. So no op is pending without its cause. After a crash in
+ * between, the next mount sends the cause again, and the ops behind it never change a file of
+ * others.
  */
 #include "cache/write/writeback_inside.h"
 
@@ -18,9 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Telling ---- */
+/* ---- Reporting ---- */
 
-/* What is whole in staging can still be saved from there. */
+/* A commit is not such a part: a file that is whole in staging can still be saved from there. */
 static bool is_part_without_room(const struct op *q, enum err why)
 {
 	bool is_part = op_changes_contents(q) && q->change.op != CHANGE_PLACE;
@@ -42,7 +43,7 @@ static void remember_locked(const struct op *q, struct inode *i, const struct er
 	b->lacks_part |= is_part_without_room(q, why->kind);
 }
 
-/* The tree goes back to what the sandbox has: nothing of what the change touched is believed. */
+/* The tree goes back to the sandbox's state: everything that the op touched is invalidated. */
 static void invalidate_all_of(struct writeback *p, const struct op *q)
 {
 	struct cache *c = p->cache;
@@ -54,7 +55,7 @@ static void invalidate_all_of(struct writeback *p, const struct op *q)
 		}
 }
 
-/* Who asks for what it is about, and the next barrier. */
+/* Reports to the handles of the inodes that the op is about, and to the next barrier. */
 static void tell_refused_locked(struct writeback *p, const struct op *q, const struct error *why)
 {
 	struct inode *about = q->about.target ? q->about.target : q->about.dir;
@@ -72,7 +73,7 @@ static void tell_refused_locked(struct writeback *p, const struct op *q, const s
 
 /* ---- Marking ---- */
 
-/* What it was made for is of no use either. */
+/* The ops that the inode was made for are of no use either. */
 static void lose_made(struct writeback *p, struct inode *made)
 {
 	writeback_release_locked(p, made);
@@ -80,13 +81,13 @@ static void lose_made(struct writeback *p, struct inode *made)
 	tree_refused_made(p->cache->tree, made);
 }
 
-/* Without it there is no such file. */
+/* Whether the file does not exist without the op. */
 static bool gives_first_name(const struct op *q)
 {
 	return q->made || (q->change.op == CHANGE_PLACE && q->moved[0]);
 }
 
-/* What follows by the name `made`, wherever that is moved by what is done. */
+/* Marks the ops that need the name `made`, wherever other ops move it. */
 static void lose_behind(struct op *refused, const char *made)
 {
 	char *at = strdup(made);
@@ -102,10 +103,10 @@ static void lose_behind(struct op *refused, const char *made)
 	free(at);
 }
 
-/* Nothing is known of the inodes of an earlier mount's: what follows goes by the name. */
+/* The inodes of an earlier mount's ops are unknown: the ops behind are found by name. */
 static void lose_path(struct op *refused)
 {
-	/* It meets the conflict itself. */
+	/* The op behind a carrier meets the conflict itself. */
 	if (!refused->is_recovered || op_carries_version(refused))
 		return;
 	lose_behind(refused, op_makes(refused));
@@ -124,7 +125,10 @@ static void park_locked(struct writeback *p, struct op *q, const struct error *w
 	lose_path(q);
 }
 
-/* The journal does not say so: what an earlier mount left looks like one of these. */
+/*
+ * The journal does not tell which op no call asked for: an op of an earlier mount that looks like
+ * one counts as one.
+ */
 static bool is_unasked(const struct op *q)
 {
 	const struct change *c = &q->change;
@@ -147,8 +151,8 @@ static bool is_removed_already(const struct op *q, const struct change_result *r
 }
 
 /*
- * A time that nobody set, of what is gone, has another in its place or was not done either; and a
- * removal of what is not there any more. `r`, or NULL: the sandbox's answer.
+ * Whether the refusal loses nothing: a time that no call set, of a file that is gone, replaced or
+ * not made; or the removal of a name that is gone. `r`: the sandbox's answer, or NULL.
  */
 static bool is_needless(const struct op *q, enum err refusal, const struct change_result *r)
 {
@@ -167,7 +171,7 @@ static void lose_locked(struct writeback *p, struct op *q, enum err refusal,
 		park_locked(p, q, why);
 }
 
-/* Others were at the file: what was to follow is not for what they made of it. */
+/* The file was changed by others: the ops behind are not meant for their version. */
 static void lose_followers(struct op *refused, const struct inode *i)
 {
 	struct op *q = refused;
@@ -176,7 +180,7 @@ static void lose_followers(struct op *refused, const struct inode *i)
 		q->is_lost |= q->about.target == i || q->moved[1] == i;
 }
 
-/* The same of an earlier mount, by whatever name. */
+/* lose_followers() for ops of an earlier mount, by whatever name. */
 static void lose_followers_of_file(struct op *refused, const struct expect *file)
 {
 	struct op *q = refused;
@@ -185,7 +189,7 @@ static void lose_followers_of_file(struct op *refused, const struct expect *file
 		q->is_lost |= q->is_recovered && op_goes_on_with(q, file);
 }
 
-/* What it was to take the place of may have other names. */
+/* The file that was to be replaced may have other names. */
 static void lose_all_followers(struct op *refused)
 {
 	lose_followers(refused, refused->about.target);
@@ -236,7 +240,10 @@ void refuse_locked(struct writeback *p, struct batch *b, size_t n)
 	q->is_again = !b->why.kind && writeback_keep_both_locked(p, q, refusal, &why);
 	if (q->is_again) {
 		tell_refused_locked(p, q, &why);
-		/* What was to follow by that name would go to theirs; and of what is beside it another inode is told. */
+		/*
+		 * The ops behind would go to the others' file by that name. The answer for the new
+		 * name will have another inode.
+		 */
 		lose_path(q);
 		if (q->made)
 			tree_refused_made(p->cache->tree, q->made);
@@ -253,7 +260,7 @@ void refuse_locked(struct writeback *p, struct batch *b, size_t n)
 		lose_all_followers(q);
 }
 
-/* Whether it cannot be done since something before it was not. */
+/* Whether the op cannot be made because an earlier one was not. */
 static bool is_lost(const struct writeback *p, const struct op *q)
 {
 	bool moves = q->change.op == CHANGE_RENAME || q->change.op == CHANGE_LINK ||
@@ -295,16 +302,22 @@ static bool lose_some_locked(struct writeback *p)
 	return any;
 }
 
-/* What waits in the queue for something that will never be there. What was held back comes to its end by that, behind what it needs. */
+/*
+ * Fails all ops in the queue that need a failed one. Deferred ops have been queued by now, behind
+ * the ops that they need.
+ */
 static void lose_dependants_locked(struct writeback *p)
 {
 	while (lose_some_locked(p))
 		;
 }
 
-/* ---- Noting ---- */
+/* ---- Noting in the journal ---- */
 
-/* A change that is queued again, for another name, is owed there; a needless one is not owed. */
+/*
+ * An op that is queued again, under another name, is pending there. A needless op is not pending at
+ * all.
+ */
 static void note(struct writeback *p, const struct op *q, const struct error *why)
 {
 	if (q->is_again || q->is_needless)
@@ -330,7 +343,10 @@ static void note_all(struct writeback *p, const struct batch *b)
 
 /* ---- Leaving ---- */
 
-/* What was made and is gone again before an answer told of it will never be known. */
+/*
+ * An inode that is still provisional when its last op leaves will never be known: it is gone again
+ * before an answer had it.
+ */
 void writeback_leave_locked(struct writeback *p, struct op *q, enum op_state end, const char *why)
 {
 	struct inode *i = q->about.target;
@@ -342,8 +358,8 @@ void writeback_leave_locked(struct writeback *p, struct op *q, enum op_state end
 }
 
 /*
- * Contents that were refused as a part, as where the disk has no room, leave a file in staging that
- * never gets a name. The file would keep what room there is.
+ * Contents that were refused in part, as on a full disk, leave a file in staging that never gets a
+ * name. The file would go on taking room.
  */
 static void tidy_locked(struct writeback *p, const struct op *place)
 {

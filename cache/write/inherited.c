@@ -1,7 +1,7 @@
 /*
- * Refused changes of an earlier mount. Nobody here made them, and no inode is known for them. So
- * they are told by path: to the first close or fsync of such a file, to the first barrier, and at
- * the end of the mount.
+ * Failed ops of an earlier mount. No call of this mount made them, and their inodes are unknown. So
+ * they are reported by path: to the first close or fsync of such a file, to the first barrier, and
+ * at the end of the mount.
  */
 #include "cache/write/writeback_inside.h"
 
@@ -24,12 +24,15 @@ static struct untold *find_path(const struct inherited *h, const char *path)
 	return NULL;
 }
 
-/* Without memory the barriers tell it. */
+/* Without memory only barriers report the failure. */
 static void add_path(struct inherited *h, const char *path, const struct error *why)
 {
 	struct untold *known = path ? find_path(h, path) : NULL;
 
-	/* The last word on it counts: where another name was refused as well, that says so. */
+	/*
+	 * The last failure of a path counts: where the other name was refused as well, this failure
+	 * says so.
+	 */
 	if (known)
 		known->why = *why;
 	if (!path || path_is_staged(path) || h->untold_count == UNTOLD_MAX || known)

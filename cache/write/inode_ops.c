@@ -1,4 +1,4 @@
-/* The queue of what is pending, and what each inode owes in it. */
+/* The queue of ops, and the ops of each inode. */
 #include "cache/write/writeback_inside.h"
 
 #include "cache/session/session.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* ---- What an inode owes ---- */
+/* ---- The ops of an inode ---- */
 
 struct inode_ops *inode_ops_of_locked(struct writeback *p, struct inode *i)
 {
@@ -131,7 +131,9 @@ void writeback_enter_locked(struct writeback *p, struct op *q)
 		senders_wake_locked(p);
 }
 
-/* That nobody answered was found out by a question, not by an attempt. */
+/*
+ * While offline, a question had no answer, not an attempt: the op counts as made before a failure.
+ */
 uint64_t writeback_failures_locked(const struct writeback *p)
 {
 	return p->failures - tree_is_offline(p->cache->tree);
@@ -257,10 +259,13 @@ struct version writeback_version_of_file_locked(struct writeback *p, struct inod
 
 /* ---- Room ---- */
 
-/* What an entry takes in the journal beside its contents: its paths, at most. */
+/* The most that an entry takes in the journal beside its contents: its paths. */
 #define ROOM_SPARE ((uint64_t)64 * 1024)
 
-/* Kept free for that, and for a file that goes to another name, of which the contents are noted once more. */
+/*
+ * Kept free for entries without contents, and for a file that is queued again under another name:
+ * its contents are noted once more.
+ */
 static uint64_t spare(const struct writeback *p)
 {
 	uint64_t part = p->journal_max / 8;
@@ -277,7 +282,9 @@ bool writeback_has_room_locked(const struct writeback *p, size_t len)
 		(bytes + len + spare(p) <= p->journal_max && p->cost < WRITEBACK_COST_MAX);
 }
 
-/* Of what it has nothing is sent: the sandbox is out of reach, and not only busy for a moment. */
+/*
+ * Whether the full journal cannot be sent: the sandbox is out of reach, not only busy for a moment.
+ */
 static bool is_stuck(const struct writeback *p)
 {
 	return p->cache->options.full_fails && cache_is_of_the_call(p->failure.kind);

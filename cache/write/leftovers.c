@@ -15,18 +15,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Paths that one request is about. */
+/* The paths of one request. */
 #define NAMES_MAX 1024
 
 /* Paths in staging. */
 struct leftovers {
 	struct cache *cache;
 	char *paths[NAMES_MAX];
-	bool expires[NAMES_MAX]; /* instead of being removed */
+	bool expires[NAMES_MAX]; /* expire instead of being removed */
 	size_t count;
 };
 
-/* As a record looks that goes LEFTOVERS_LATE_MS from now on: staging_clean() goes by its time. */
+/*
+ * Sets the time of a record so that it is removed LEFTOVERS_LATE_MS from now: staging_clean() goes
+ * by its time.
+ */
 static struct change expire(struct leftovers *l, const char *path)
 {
 	struct timespec time = cache_clock(l->cache);
@@ -59,7 +62,7 @@ static void send(struct leftovers *l)
 		free(l->paths[--l->count]);
 }
 
-/* Takes `path`; NULL: there was no memory for it. */
+/* Takes `path`. NULL: there was no memory for the path. */
 static void add(struct leftovers *l, char *path, bool expires)
 {
 	if (path) {
@@ -119,7 +122,7 @@ static enum err ignore_output(
 	return ERR_OK;
 }
 
-/* Files of the journal whose names only the mount knew that was killed. */
+/* Removes the journal's files whose names only the killed mount knew. */
 static void remove_of_killed(struct cache *c, const struct leftovers_journal *journal)
 {
 	const struct call call = { .progress_ms = CALL_LAST_MS, .is_background = true };

@@ -1,23 +1,23 @@
 /*
- * What stands before the sandbox may take no request of more than some size: a proxy of a site, or
- * nginx with its usual limit of 1 MiB. That says nothing of the changes in the request. They leave
- * again in batches of half the size, down to one change. A change that is too large by itself waits,
- * is asked for again with growing pauses, and is told in status, until the way takes it.
+ * The way to the sandbox may accept only requests up to some size: a proxy of a site, or nginx with
+ * its usual limit of 1 MiB. The refusal says nothing of the changes in the request. They leave
+ * again in batches of half the size, down to one change. A change that is too large by itself
+ * waits: it is sent again with growing pauses, and status shows it, until the way accepts it.
  *
- * The disk of the sandbox may have no room for a request that is uploaded, either, and has room for
- * a part of its changes. They leave again in the same way, and for a while no batch leaves beside
- * another, whose request may have the room. A change that finds none by itself is refused.
+ * The sandbox's disk may have no room for an uploaded request either, but room for a part of its
+ * changes. The changes leave again in the same way, and for a while no batch leaves in parallel
+ * with another, whose request may take the room. A change that finds no room by itself is refused.
  */
 #include "cache/write/writeback_inside.h"
 
 #include "cache/session/session.h"
 
-/* Then the way is tried once more with whole batches: a limit may have been raised. */
+/* After this time whole batches are tried once more: the limit may have been raised. */
 #define CUT_MS ((int64_t)10 * 60 * 1000)
-/* Likewise where the disk had no room: what is removed makes some. */
+/* For a full disk the time is short: removals make room. */
 #define CUT_FOR_ROOM_MS ((int64_t)5 * 1000)
 
-/* The sandbox does not have them, and takes none that is lower than the last one that was done. */
+/* The sandbox does not have these numbers, and accepts none below the last one that it has done. */
 static bool forget_numbers(struct writeback *p, const struct batch *b)
 {
 	for (size_t n = 0; n < b->count; n++)
@@ -35,7 +35,10 @@ bool batch_cut_locked(struct writeback *p, struct batch *b)
 {
 	int64_t now_ms = monotonic_ms();
 
-	/* Of an attempt without an answer the sandbox may have a part, under these numbers. */
+	/*
+	 * After an attempt without an answer, the sandbox may have a part of the batch under these
+	 * numbers.
+	 */
 	if (!may_be_cut(b) || b->is_repeated || !forget_numbers(p, b))
 		return false;
 	p->most.changes = b->count / 2;

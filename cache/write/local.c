@@ -1,4 +1,4 @@
-/* What may be decided here, and how it is shown. */
+/* Which changes can be local, and how the tree shows them. */
 #include "cache/lease/entries.h"
 #include "cache/lease/validity.h"
 #include "cache/session/session.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- What may be decided ---- */
+/* ---- Which changes can be local ---- */
 
 bool local_may(struct cache *c, struct inode *dir)
 {
@@ -40,7 +40,7 @@ bool local_wants_entries(struct cache *c, struct inode *dir)
 	return local_has_names(c) && tree_may_decide_once_listed(c->tree, dir, monotonic_ms());
 }
 
-/* Where the kernel here does not judge for the sandbox's user. */
+/* Checks only where the kernel here does not check for the sandbox's user. */
 enum err local_permission(
 	struct cache *c, struct inode *dir, unsigned want, const char *name, struct error *e)
 {
@@ -58,7 +58,10 @@ enum err local_dir_permission(struct cache *c, struct inode *dir, const char *na
 	return local_permission(c, dir, JUDGE_WRITE | JUDGE_EXEC, name, e);
 }
 
-/* In a directory with the sticky bit only the owners of the directory and of the entry may take a name away. */
+/*
+ * In a directory with the sticky bit only the owners of the directory and of the entry may take a
+ * name away.
+ */
 enum err local_removal_permission(
 	struct cache *c, struct inode *dir, struct inode *target, const char *name, struct error *e)
 {
@@ -91,7 +94,7 @@ bool local_is_dir(struct cache *c, struct inode *i)
 	return S_ISDIR(attr.mode);
 }
 
-/* Only of one whose entries are all known. */
+/* Only for a directory whose entries are all known. */
 bool local_is_empty(struct cache *c, struct inode *dir)
 {
 	struct tree_entry *entries;
@@ -125,7 +128,7 @@ enum err local_check_name(const char *name, struct error *e)
 	return ERR_OK;
 }
 
-/* What is open and loses its last name must not be removed for want of another. */
+/* An open file that loses its last name must not be removed for want of another name. */
 enum err local_check_staged(bool keep, const char *staged, const char *name, struct error *e)
 {
 	return keep && !staged ? error_set(e, ERR_NO_MEMORY, "%s", name) : ERR_OK;
@@ -140,7 +143,7 @@ void local_show_dir(struct cache *c, struct inode *dir, int links)
 	tree_apply_local(c->tree, dir, &f);
 }
 
-/* Only its links and its ctime. */
+/* Changes only the links and the ctime. */
 void local_show_links(struct cache *c, struct inode *i, int links)
 {
 	const struct tree_local_effect f = {

@@ -1,4 +1,4 @@
-/* Attributes that are set here. */
+/* Attributes that are set locally. */
 #include "cache/write/local_inside.h"
 
 #include "cache/session/session.h"
@@ -11,10 +11,10 @@
 
 /* ---- Attributes ---- */
 
-/* Beyond it the sandbox's file system may say that a file cannot be so large, and whoever asks should hear of it. */
+/* The sandbox's file system may refuse a larger file, and then the call should report that. */
 #define SIZE_MAX_DECIDED ((uint64_t)1 << 40)
 
-/* Through a handle for writing the owner may, whatever has become of the mode since. */
+/* Through a handle for writing the owner may resize, whatever has become of the mode since. */
 static bool may_resize(struct cache *c, struct inode *i, const struct change *what)
 {
 	struct attr attr;
@@ -23,7 +23,8 @@ static bool may_resize(struct cache *c, struct inode *i, const struct change *wh
 	if (!S_ISREG(attr.mode) || what->size > SIZE_MAX_DECIDED || !tree_size_is_true(c->tree, i))
 		return false;
 	/*
-	 * By its path a file that has the size already may keep its times: its file system knows.
+	 * A call by path that sets the present size may leave the times as they are: the sandbox's
+	 * file system decides.
 	 */
 	if (!(what->flags & CHANGE_BY_HANDLE) && !(what->set & SET_MTIME) &&
 		what->size == attr.size)
@@ -58,14 +59,17 @@ static bool may_set(struct cache *c, struct inode *i, const struct change *what)
 	return !(what->set & (SET_MODE | SET_ATIME | SET_MTIME)) || local_is_owner(c, i);
 }
 
-/* An open file is emptied: what is written next is all that will be in it. */
+/* Whether an open file is emptied: the writes that follow are then all of its contents. */
 static bool begins_anew(struct cache *c, struct inode *i, const struct change *what)
 {
 	return what->set & SET_SIZE && !what->size && what->flags & CHANGE_BY_HANDLE &&
 		tree_is_open(c->tree, i);
 }
 
-/* A file that the sandbox does not have is made as it is shown: an owner or a mode that it has by then need not be set. */
+/*
+ * A file that the sandbox does not have is made as the tree shows it: an owner or a mode that is
+ * shown already need not be set.
+ */
 static bool is_so_already(struct cache *c, struct inode *i, const struct change *what)
 {
 	struct attr attr;
@@ -103,7 +107,7 @@ enum err local_setattr(struct cache *c, const struct call *call, struct inode *i
 	*decided = local_anything(c);
 	if (!*decided)
 		return ERR_OK;
-	/* On a disk without room for both the file is emptied, and written where it is. */
+	/* On a disk without room for both copies the file is emptied, and written in its place. */
 	bool is_staged = begins_anew(c, i, what) && room_for_copy(c, call, i);
 
 	pthread_mutex_lock(&p->lock);

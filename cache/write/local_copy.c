@@ -1,4 +1,4 @@
-/* Contents that the sandbox is to copy into a file that is not in its place yet. */
+/* Copies by the sandbox into a staged file. */
 #include "cache/write/local_inside.h"
 
 #include "cache/session/session.h"
@@ -6,15 +6,15 @@
 #include "cache/write/writeback.h"
 
 /*
- * Whether it is what the sandbox has. What gives it a name, or takes one away, moves its version,
- * too: the copy would be held against one that is gone.
+ * Whether the file is as the sandbox has it. An op that gives or takes one of its names also moves
+ * its version, and the copy would be checked against a version that is gone.
  */
 static bool is_as_it_was(const struct inode *i)
 {
 	return writeback_leaves_alone_locked(i) && !(i->backlog && i->backlog->held);
 }
 
-/* What there is to copy is known, and nobody sees what has come of it before it is whole. */
+/* The source is known, and no other program sees the target before it is whole. */
 static bool may_copy(struct cache *c, struct inode *from, struct inode *to)
 {
 	return to->backlog && to->backlog->place && from != to && local_is_known(c, from) &&

@@ -1,4 +1,4 @@
-/* Names that are made and linked here. */
+/* Names that are made and linked locally. */
 #include "cache/write/local_inside.h"
 
 #include "cache/lease/hand_out.h"
@@ -24,7 +24,10 @@ static uint32_t type_of(const struct create_args *m)
 	}
 }
 
-/* As the sandbox's kernel will make it; the group, and of directories the bit, come from a directory that has it. */
+/*
+ * The attributes that the sandbox's kernel will give. A directory with the set-group-ID bit passes
+ * on its group, and the bit to directories.
+ */
 static struct attr attr_to_be(
 	struct cache *c, struct inode *dir, const struct create_args *m, struct timespec now)
 {
@@ -102,7 +105,7 @@ static enum err make_in_place_locked(struct writeback *p, const struct change *c
 	return kind;
 }
 
-/* The sandbox sees it when it is whole. */
+/* The sandbox shows the file when it is whole. */
 static enum err make_staged_locked(struct writeback *p, const struct change *change,
 	struct inode *dir, const char *name, const struct create_args *m, struct inode **out,
 	struct error *e)
@@ -140,7 +143,10 @@ static enum err make_staged_locked(struct writeback *p, const struct change *cha
 	return kind;
 }
 
-/* Which only the kernel there may do, and not for what is moved in. */
+/*
+ * Whether the directory gives its group to new entries. Only the sandbox's kernel may do that, and
+ * not for a file that is moved in.
+ */
 static bool gives_its_group(struct cache *c, struct inode *dir)
 {
 	struct attr attr;
@@ -165,10 +171,10 @@ static enum err make_locked(struct writeback *p, struct inode *dir, const char *
 	change.parent = tree_expect(c->tree, dir);
 	change.mtime = cache_time_of_change(c);
 	change.set = change.mtime.tv_sec ? SET_MTIME : 0;
-	/* Whoever asked for no more than a file that is there was promised a new one all the same. */
+	/* A call without O_EXCL was promised a new file, too. */
 	if (m->op == CHANGE_CREATE)
 		change.flags |= CHANGE_EXCL;
-	/* Where others make the same directory, what is put into it here goes into theirs. */
+	/* Where others make the same directory, entries that are made in it here go into theirs. */
 	if (m->op == CHANGE_MKDIR)
 		change.flags |= CHANGE_TAKES;
 	if (kind)
@@ -259,7 +265,10 @@ static enum err link_locked(
 	return ERR_OK;
 }
 
-/* Whether others may link to a file is a setting of the sandbox's kernel (protected_hardlinks). */
+/*
+ * Whether a user may link to a file of another is a setting of the sandbox's kernel
+ * (protected_hardlinks).
+ */
 static bool may_link(struct cache *c, struct inode *i, struct inode *dir)
 {
 	return local_may(c, dir) && local_is_known(c, i) && local_is_owner(c, i);

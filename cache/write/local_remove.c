@@ -1,4 +1,4 @@
-/* Names that are removed here. */
+/* Names that are removed locally. */
 #include "cache/write/local_inside.h"
 
 #include "cache/session/session.h"
@@ -10,7 +10,7 @@
 
 /* ---- Removing ---- */
 
-/* The last handle of a staged file is closed elsewhere; here it gets its staging name. */
+/* An open file gets its staging name here. The close of its last handle is handled elsewhere. */
 static enum err unlink_locked(struct writeback *p, struct inode *dir, const char *name,
 	struct inode *target, struct change *change, struct error *e)
 {
@@ -64,7 +64,7 @@ static enum err remove_locked(struct writeback *p, struct inode *dir, const char
 	return kind ? kind : unlink_locked(p, dir, name, target, &change, e);
 }
 
-/* Of a directory all entries must be known, too. */
+/* For a directory all entries must be known, too. */
 static bool may_remove(struct cache *c, struct inode *dir, struct inode *target, enum change_op op)
 {
 	if (!local_may(c, dir))

@@ -1,4 +1,4 @@
-/* Names that are moved here. */
+/* Names that are renamed locally. */
 #include "cache/write/local_inside.h"
 
 #include "cache/session/session.h"
@@ -12,8 +12,7 @@
 /* ---- Renaming ---- */
 
 struct moving {
-	struct inode *dir, *dir2, *moved,
-		*replaced; /* the latter two pinned; NULL: nothing is there */
+	struct inode *dir, *dir2, *moved, *replaced; /* moved, replaced: pinned, or NULL */
 	const char *name, *name2;
 	uint32_t flags;
 };
@@ -41,14 +40,14 @@ static void show_renamed(struct cache *c, const struct moving *m)
 		local_show_dir(c, m->dir2, moves_dir - (moves_back || replaces_dir));
 }
 
-/* What is known by its path does not find it again. */
+/* Whether a directory moves: ops known by a path below it would not find their files again. */
 static bool moves_dir(struct cache *c, const struct moving *m)
 {
 	return local_is_dir(c, m->moved) ||
 		(m->flags & CHANGE_EXCHANGE && local_is_dir(c, m->replaced));
 }
 
-/* What is held back has its place where it was when it was made. */
+/* A deferred commit has the path of the time when it was made. */
 static void release_moved(struct writeback *p, const struct moving *m)
 {
 	if (moves_dir(p->cache, m))
@@ -128,7 +127,7 @@ static enum err rename_locked(struct writeback *p, const struct moving *m, struc
 	return kind;
 }
 
-/* A directory that gets another parent is written to: it has an entry for that. */
+/* A directory that gets another parent is written to: its entry for the parent changes. */
 static enum err permission_of_new_parents(struct cache *c, const struct moving *m, struct error *e)
 {
 	bool exchanges = m->flags & CHANGE_EXCHANGE;
@@ -164,8 +163,8 @@ static enum err permission_to_rename(struct cache *c, const struct moving *m, st
 }
 
 /*
- * A directory that the sandbox may refuse to rename, for the layer that it is of or because it would
- * be in itself, is not renamed here.
+ * A directory is not renamed locally if the sandbox may refuse the rename: because of its layer, or
+ * because the directory would be inside itself.
  */
 static bool are_movable(struct cache *c, const struct moving *m)
 {
@@ -173,7 +172,7 @@ static bool are_movable(struct cache *c, const struct moving *m)
 		(!(m->flags & CHANGE_EXCHANGE) || tree_is_movable(c->tree, m->replaced, m->dir));
 }
 
-/* The kernel has checked already what goes with what. */
+/* The kernel here has checked already that the types go together. */
 static bool may_rename(struct cache *c, const struct moving *m)
 {
 	if (!local_may(c, m->dir) || !local_may(c, m->dir2) || !m->moved ||
@@ -187,7 +186,7 @@ static bool may_rename(struct cache *c, const struct moving *m)
 		local_may(c, m->replaced);
 }
 
-/* Whether the names stand for what they stood for before it was our turn. */
+/* Whether the names still stand for the same inodes as before the wait for the lock. */
 static bool is_as_it_was(struct cache *c, const struct moving *m)
 {
 	struct inode *moved = tree_peek(c->tree, m->dir, m->name);
@@ -216,7 +215,10 @@ static enum err local_moving(struct cache *c, const struct call *call, const str
 	return kind;
 }
 
-/* The move begins before the lock is taken: it waits for those who ask by paths, and they may need the lock. */
+/*
+ * The move begins before the lock is taken: it waits for requests by path, and these may need the
+ * lock.
+ */
 enum err local_rename(struct cache *c, const struct call *call, struct inode *dir, const char *name,
 	struct inode *dir2, const char *name2, uint32_t flags, bool *decided, struct error *e)
 {

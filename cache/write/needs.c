@@ -1,11 +1,11 @@
 /*
- * What a change needs of those before it in its batch, where others may have been at a file since
- * it was decided.
+ * What a change needs of earlier changes in its batch, where others may have changed a file since
+ * the call.
  *
- * The first change of a file alone says which version it was decided on: what follows is done where
- * that was done. So each needs the one before it of the same file, by whatever name. Files of an
- * earlier mount are known by their names alone: a name is followed back through what moved the
- * file, and the directories above it.
+ * Only the first change of a file has the version from its call: the later ones are made where the
+ * first one was. So each change needs the one before it of the same file, by whatever name. Files
+ * of an earlier mount are known by name alone: a name is followed back through the renames of the
+ * file and of the directories above it.
  */
 #include "cache/write/writeback_inside.h"
 
@@ -18,11 +18,11 @@
 
 /* ---- The file ---- */
 
-/* What a change goes on with, takes away or takes the place of, without a version of it. */
+/* The file that a change goes on with, removes or replaces, without a version of it. */
 struct concerned {
 	const struct inode *inode; /* NULL: none, or of an earlier mount */
-	const char *path;          /* of one of those; NULL: none */
-	const struct expect *file; /* with `path` */
+	const char *path;          /* for an op of an earlier mount; NULL: none */
+	const struct expect *file; /* the expected file at `path` */
 };
 
 static bool takes_place(const struct change *c)
@@ -55,7 +55,7 @@ static struct concerned concerned_by(const struct op *q, const struct change *c)
 	return (struct concerned){ .inode = is_at_path || is_over ? q->about.target : q->moved[1] };
 }
 
-/* ---- What is done to it ---- */
+/* ---- Changes of the file ---- */
 
 static bool is_of_inode(const struct op *q, const struct inode *i)
 {
@@ -65,15 +65,17 @@ static bool is_of_inode(const struct op *q, const struct inode *i)
 }
 
 /*
- * Whether a change is done only where the file is what the change was decided on. A file gets a
- * name, or another one, whoever was at the file.
+ * Whether the change is made only where the file has the version of the call. A file gets a name
+ * whatever others did to the file.
  */
 static bool is_held(const struct op *q)
 {
 	return q->change.op == CHANGE_UNLINK || op_changes_contents(q) || op_carries_version(q);
 }
 
-/* An exchange is held against the versions that it says, of one file, of the other, or of both. */
+/*
+ * An exchange is checked against the versions that it has: of one file, of the other, or of both.
+ */
 static bool is_held_as(const struct op *q, const struct version *version)
 {
 	return op_exchanges(q) ? version->ctime.tv_sec != 0 : is_held(q);
@@ -108,7 +110,7 @@ static size_t last_of_inode(const struct batch *b, size_t count, const struct in
 	return count;
 }
 
-/* Of the first `count` steps, past those that have nothing to do with the path. */
+/* Skips steps, from the first `count` backwards, that have nothing to do with the path. */
 static size_t skip_others(const struct steps *steps, const char *path, size_t count)
 {
 	return steps ? steps_about(steps, path, count) : count;
@@ -136,7 +138,7 @@ static size_t last_at_path(const struct batch *b, size_t count, const char *path
 	return is_found ? count : 0;
 }
 
-/* The last one that is held against a version of the file, by whatever name. */
+/* The last change that is checked against a version of the file, by whatever name. */
 static size_t last_held(const struct batch *b, size_t count, const struct concerned *x)
 {
 	bool is_known = x->inode || (x->file && x->file->ino);
@@ -151,7 +153,10 @@ static size_t last_held(const struct batch *b, size_t count, const struct concer
 	return count;
 }
 
-/* The last one of the first `count` changes that tells it; 0: none. Steps count from 1. */
+/*
+ * The last of the first `count` changes that makes the file what it is; 0: none. Steps count from
+ * 1.
+ */
 static size_t last_of(
 	const struct batch *b, size_t count, const struct concerned *x, const struct steps *steps)
 {
@@ -165,8 +170,8 @@ static size_t last_of(
 /* ---- Needs ---- */
 
 /*
- * A change can say only of one other that it needs it. So what it needs, and what that needs, and
- * so on, is put into one row with the other and what that needs: each needs the one before it.
+ * A change can name only one other that it needs. So its chain of needs and the other's chain are
+ * sorted into one: each change then needs the one before it.
  */
 static void need_also(struct batch *b, size_t step, size_t other)
 {
@@ -210,7 +215,7 @@ void batch_needs_file(struct batch *b, size_t step, const struct steps *steps)
 		*journal_base_in(c) = writeback_version_gone;
 }
 
-/* Of an earlier mount: the name of the file that its base is of; NULL: none. */
+/* The path of the file whose version an op of an earlier mount is based on; NULL: none. */
 static const char *based_at(const struct op *q)
 {
 	const struct change *c = &q->change;

@@ -20,7 +20,7 @@ bool op_in_pieces(const struct change *c)
 	return c->op == CHANGE_WRITE || c->op == CHANGE_APPEND || c->flags & CHANGE_MAKES;
 }
 
-/* The texts become copies; one that could not be made is NULL where it was not. */
+/* Replaces the texts by copies. A copy that could not be made is NULL. false: there is one. */
 static bool own_texts(struct change *c)
 {
 	const struct change given = *c;
@@ -45,7 +45,7 @@ struct op *op_new(const struct change *change)
 	q->change = *change;
 	if (op_in_pieces(change))
 		q->change.data_len = 0;
-	/* The version says whether the sandbox still has that. */
+	/* The version tells whether the sandbox still has the replaced file. */
 	if (change->op == CHANGE_RENAME) {
 		q->over = change->target2;
 		q->change.target2 = (struct expect){ 0 };
@@ -77,7 +77,7 @@ bool op_touches(const struct op *q, const struct inode *i)
 	return false;
 }
 
-/* Whether the inode is a directory to it in which it changes names, and nothing else. */
+/* Whether the inode is only a directory in which the op changes names. */
 static bool is_just_parent(const struct op *q, const struct inode *i)
 {
 	const struct change_about *about = &q->about;
@@ -232,7 +232,7 @@ struct inode *op_exchanged(const struct op *q)
 	return exchanges(&q->change) ? q->moved[1] : NULL;
 }
 
-/* Whether it takes what is at its path to another one; a link leaves it there, too. */
+/* Whether the change takes the file at its path away to another one. A link does not. */
 static bool takes_along(const struct change *c)
 {
 	return c->op == CHANGE_RENAME || c->op == CHANGE_PLACE;
@@ -246,7 +246,7 @@ static bool is_below(const char *path, const char *top)
 	return path && !strncmp(path, top, len) && (!path[len] || path[len] == '/');
 }
 
-/* Attributes, too, which may have to leave again, are set in their order. */
+/* Attributes count, too: they may have to leave again, and are set in their order. */
 static bool is_of_the_file_at(const struct op *q, const char *path)
 {
 	const struct change *c = &q->change;
@@ -295,7 +295,7 @@ const char *op_leaves(const struct op *q)
 	return op_removes(q) ? NULL : q->change.path;
 }
 
-/* What is at or below `from` is there `to`, if anywhere. */
+/* Moves a path at or below `from` to `to`. NULL: there is no `to`, or no memory. */
 static char *move_path(char *path, const char *from, const char *to)
 {
 	char *moved = NULL;
@@ -329,7 +329,7 @@ char *op_carry_back(const struct op *q, char *path)
 		return move_path(path, c->path, c->path2);
 	if (!is_new && !(takes_along(c) || op_removes(q)))
 		return path;
-	/* What had that name before has another one, or none. */
+	/* The file that had the name before has another one, or none. */
 	return is_new || is_below(path, c->path) ? move_path(path, path, NULL) : path;
 }
 
@@ -411,7 +411,7 @@ void op_take_time(struct op *q, const struct change *piece)
 	q->change.mtime = piece->mtime;
 }
 
-/* Who may not set the owner may still set the rest, so that stands by itself. */
+/* Owners are not added: a user who may not set the owner may still set the rest. */
 bool op_may_set_more(const struct op *q, const struct change *change)
 {
 	const uint32_t simple = SET_MODE | SET_ATIME | SET_MTIME;
@@ -451,9 +451,9 @@ bool op_set_more(struct op *q, const struct change *change, uint64_t number)
 	return true;
 }
 
-/* ---- A whole file ---- */
+/* ---- Commits of whole files ---- */
 
-/* A note of all its entries is to have room in one record of the journal. */
+/* So many entries must fit into one record of the journal, when they are noted. */
 #define WRITES_MAX 1024
 
 bool op_may_bring(const struct op *place, const struct op *create, const struct op *write)
@@ -546,7 +546,10 @@ static enum err note_unsent(
 	return journal_note_sent(journal, 0, numbers, count, e);
 }
 
-/* All at once: after a crash of all of them or of none. Without memory the youngest first, which are nothing by themselves. */
+/*
+ * Notes all entries at once: after a crash all are noted, or none. Without memory the youngest come
+ * first, which make no sense alone.
+ */
 static enum err note_all(const struct op *q, struct journal *journal,
 	enum err (*note)(struct journal *, const uint64_t *, size_t, struct error *),
 	struct error *e)
@@ -585,7 +588,7 @@ enum err op_note_failed(
 	for (size_t n = 0; n < count && !kind; n++) {
 		uint64_t number = q->pieces_count ? q->pieces[n].number : q->number;
 
-		/* A file that is brought along is told of as what puts it in its place. */
+		/* A file that its commit brings along fails as a part of the commit. */
 		if (number != q->number)
 			number |= JOURNAL_SAME;
 		kind = journal_note_failed(journal, number, why->kind, why->text, e);

@@ -1,4 +1,4 @@
-/* What was written here and the sandbox need not be asked for: it is read out of the journal. */
+/* Reads of pending contents out of the journal, without the sandbox. */
 #include "cache/write/writeback_inside.h"
 
 #include "cache/session/session.h"
@@ -7,22 +7,28 @@
 
 #include <string.h>
 
-/* So much is read of the journal at most to lay it over what was there before: each part of it costs a call. */
+/*
+ * The most that is read of the journal to lay it over earlier contents: each piece costs a system
+ * call.
+ */
 #define PIECES_MAX 8192
 #define BYTES_MAX  ((size_t)64 * 1024 * 1024)
 
-/* One read: `out` is what the file has at `offset`, of which so far only what lies between `from` and `to` is known. */
+/*
+ * One read: `out` has the file's bytes at `offset`, and so far only those between `from` and `to`
+ * are known.
+ */
 struct picture {
 	struct writeback *p;
 	uint64_t offset;
 	unsigned char *out;
 	size_t len;
 	uint64_t from, to;
-	bool is_changed;      /* something of what is pending is about its contents */
-	bool is_torn;         /* what is known is in several places, or not to be had here */
-	bool is_based;        /* what was there before is known, too: */
-	uint64_t size;        /* then this is the file's size so far */
-	size_t pieces, bytes; /* read then */
+	bool is_changed;      /* a pending op changes the contents */
+	bool is_torn;         /* known bytes in several parts, or bytes that only the sandbox has */
+	bool is_based;        /* the contents from before are known, too */
+	uint64_t size;        /* where is_based: the file's size so far */
+	size_t pieces, bytes; /* where is_based: pieces and bytes read */
 };
 
 static uint64_t end_of(const struct picture *w)
@@ -30,7 +36,7 @@ static uint64_t end_of(const struct picture *w)
 	return w->offset + w->len;
 }
 
-/* Parts that do not touch each other are more than is kept track of. */
+/* Known bytes in parts that do not touch each other are not tracked. */
 static void know(struct picture *w, uint64_t from, uint64_t to)
 {
 	bool is_first = w->from == w->to;
@@ -40,7 +46,7 @@ static void know(struct picture *w, uint64_t from, uint64_t to)
 	w->to = is_first || to > w->to ? to : w->to;
 }
 
-/* The file ends at `size`: whatever it is given later, there is nothing behind that. */
+/* The file ends at `size`: if it grows later, there are zeros behind this end. */
 static void show_end(struct picture *w, uint64_t size)
 {
 	uint64_t from = size > w->offset ? size : w->offset;
@@ -96,7 +102,10 @@ static uint64_t size_after(const struct op *q, uint64_t size)
 	return end > size ? end : size;
 }
 
-/* What the sandbox alone knows the outcome of: also where an append lands, unless that is where it was to. */
+/*
+ * Whether only the sandbox knows the result: of a copy, of fallocate, and of an append that may
+ * land elsewhere.
+ */
 static bool is_opaque(const struct picture *w, const struct op *q)
 {
 	if (w->is_based && q->change.op == CHANGE_APPEND && q->change.offset != w->size)
@@ -104,7 +113,7 @@ static bool is_opaque(const struct picture *w, const struct op *q)
 	return q->change.op == CHANGE_COPY || q->change.op == CHANGE_FALLOCATE;
 }
 
-/* In their order, on top of what the sandbox has. */
+/* Applies the pending ops in their order, on top of the sandbox's contents. */
 static enum err show_all_locked(struct picture *w, const struct inode *i, struct error *e)
 {
 	const struct op *q;

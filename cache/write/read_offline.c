@@ -1,9 +1,10 @@
 /*
- * A file of which a part was changed here, while nobody answers: what was stored of it before the first of the changes, and
- * over that what is pending.
+ * Reads, while offline, of a file with changes in parts: the stored contents from before the first
+ * change, and the pending contents over them.
  *
- * Only while none of them was answered: then the sandbox has another version. What others did to the file that was told of
- * meanwhile cannot be judged before ours is done; from then on it is not read so.
+ * A read is possible only while none of the changes is answered: after an answer the sandbox has
+ * another version. After an event about the file it is not possible either: a change by others
+ * cannot be compared with the pending ones before these are applied.
  */
 #include "cache/write/writeback_inside.h"
 
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- What it was ---- */
+/* ---- The contents before ---- */
 
 void base_note_locked(struct writeback *p, struct inode *i)
 {
@@ -36,9 +37,9 @@ void base_drop_locked(struct inode_ops *b)
 	b->base = NULL;
 }
 
-/* ---- Whether it is wanted ---- */
+/* ---- Whether the read is possible ---- */
 
-/* Whoever reads so wants to hear when somebody answers. */
+/* A read while offline asks for an attempt soon, to learn when the sandbox answers again. */
 static bool is_offline_locked(struct writeback *p)
 {
 	bool is = cache_is_offline(p->failure.kind) || tree_is_offline(p->cache->tree);
@@ -62,7 +63,7 @@ static bool find_base(struct writeback *p, const struct inode *i, struct base *o
 	return found;
 }
 
-/* As of whatever else is read here while nobody answers, somebody must have been asked in vain. */
+/* Like every read while offline, this one needs a question that had no answer. */
 static bool holds(struct cache *c, const struct call *call, struct inode *i)
 {
 	if (tree_base_holds(c->tree, i))
@@ -73,7 +74,9 @@ static bool holds(struct cache *c, const struct call *call, struct inode *i)
 
 /* ---- Reading ---- */
 
-/* What was there before, and zeros behind its end, or behind the end that the file has now. */
+/*
+ * Reads the stored contents, with zeros behind their end, or behind the end that the file has now.
+ */
 static bool read_base(struct cache *c, struct inode *i, const struct base *base, uint64_t offset,
 	void *out, size_t len)
 {

@@ -45,7 +45,7 @@ char *remote_staged_name(struct cache *c)
 	return name;
 }
 
-/* The attributes of directory `dir`, whichever of the two places of the result they stand in. */
+/* The attributes of directory `dir`, from either place in the result. */
 static void adopt_dir(struct cache *c, struct change_about *about, struct inode *dir,
 	const struct change_result *r)
 {
@@ -70,7 +70,7 @@ void remote_check_copied(
 	if (!x || !x->ino || !r->has_attr || r->was_over || x->ino == r->attr.ino)
 		return;
 	struct expect now = tree_expect_replaced(c->tree, i);
-	/* A file that was linked may be told of by either name as if it were two. */
+	/* Reports of a linked file may come by either name as if it were two files. */
 	bool is_link = sent->op == CHANGE_LINK;
 	const char *path = is_link ? sent->path2 : sent->path;
 
@@ -92,7 +92,7 @@ static void adopt(struct cache *c, struct change_about *about, const struct chan
 		adopt_dir(c, about, about->dir2, r);
 }
 
-/* Without an answer nobody knows whether it was done. */
+/* Without an answer it is unknown whether the change was made. */
 static void doubt(struct cache *c, const struct change_about *about)
 {
 	struct inode *const touched[] = { about->target, about->dir, about->dir2 };
@@ -102,12 +102,12 @@ static void doubt(struct cache *c, const struct change_about *about)
 			tree_invalidate(c->tree, touched[n]);
 }
 
-/* Other requests for the same names wait meanwhile. */
+/* The limit is low, since other requests for the same names wait meanwhile. */
 #define ASKED_AGAIN_MS 3000
 
 /*
- * A change with a number of its own is done once, however often it is asked for. A removal asks again
- * by itself (names.c), for the file that it was of.
+ * A change with a number of its own is made once, however often the request is sent. A removal
+ * repeats its request by itself (names.c), for the file that it was of.
  */
 static enum err ask(struct cache *c, const struct call *call, struct change_about *about,
 	const struct apply_request *request, struct change_result *result, struct error *e)

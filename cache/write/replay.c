@@ -1,7 +1,8 @@
 /*
- * What an earlier mount left in the journal. Nothing is known here of the inodes, so each change is held against what it
- * expected of them, all go in their order, and nothing new overtakes them. What had left already has its old number: the
- * sandbox's record says whether it was done.
+ * Replay: the ops that an earlier mount left in the journal. Their inodes are unknown here. So each
+ * op is checked against the inodes that it expected, all leave in their order, and no new op
+ * overtakes them. An op that had left already has its old number: the sandbox's record tells
+ * whether it was made.
  */
 #include "cache/write/writeback_inside.h"
 
@@ -18,16 +19,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What finds its place in a long queue at once, while the journal is read. */
+/* Finds the position of an op in a long queue at once, while the journal is read. */
 struct loading {
 	struct writeback *p;
-	struct op *last_sent; /* the last change with a sequence number; NULL: none has one */
-	void *held;           /* by path, with tsearch(3): each CHANGE_PLACE without one */
+	struct op *last_sent; /* the last op with a sequence number; NULL: none */
+	void *held; /* by path, with tsearch(3): each CHANGE_PLACE without a sequence number */
 };
 
-/* ---- Out of the journal ---- */
+/* ---- Reading the journal ---- */
 
-/* The text of a link and the value of an attribute; contents stay where they are. */
+/* Reads the text of a link or the value of an attribute. Contents stay in the journal. */
 static enum err read_text(struct writeback *p, const struct journal_entry *entry,
 	struct change *change, void **memory, struct error *e)
 {
@@ -43,13 +44,13 @@ static enum err read_text(struct writeback *p, const struct journal_entry *entry
 		       : error_set(e, ERR_NO_MEMORY, "the journal");
 }
 
-/* Whichever record it is of: all numbers come from one count. */
+/* The number in either record: all numbers come from one count. */
 static uint64_t number_of(uint64_t sequence)
 {
 	return sequence & ~SEQUENCE_ASIDE;
 }
 
-/* In the order in which they left; what never did comes after that. */
+/* Inserts ops in the order in which they left, and those that never left behind them. */
 static void insert(struct loading *l, struct op *q)
 {
 	struct writeback *p = l->p;
@@ -68,12 +69,15 @@ static void insert(struct loading *l, struct op *q)
 	p->cost += op_cost(q);
 }
 
-/* Contents go on in it; attributes are set as the last one said. */
+/* Adds an entry to the op: contents as a piece, attributes over the earlier ones. */
 static bool add(struct op *q, const struct journal_entry *entry)
 {
 	const struct change *c = &entry->change;
 
-	/* Of what was refused or done, and noted so in part, the rest leaves once more to hear that. */
+	/*
+	 * An op that was refused or done, and noted so only in part, leaves once more with the rest
+	 * of its entries, to get the answer again.
+	 */
 	if (op_in_pieces(c) && op_has_contents(q)) {
 		if (entry->number != q->number)
 			op_take_time(q, c);
@@ -96,7 +100,7 @@ static bool add_piece(struct writeback *p, struct op *q, const struct journal_en
 	return true;
 }
 
-/* What was sent as one change has one number. */
+/* Entries that were sent as one change have one number. */
 static struct op *find_sent(const struct loading *l, const struct journal_entry *entry)
 {
 	struct op *q = entry->sequence ? l->last_sent : NULL;
@@ -109,7 +113,7 @@ static struct op *find_sent(const struct loading *l, const struct journal_entry 
 	return NULL;
 }
 
-/* ---- What is held back ---- */
+/* ---- Deferred ops ---- */
 
 static int compare_paths(const void *a, const void *b)
 {
@@ -121,7 +125,7 @@ static void no_free(void *q)
 	(void)q;
 }
 
-/* Of several the youngest counts. false: no memory. */
+/* The youngest of several for one path counts. false: no memory. */
 static bool note_held(struct loading *l, struct op *q)
 {
 	if (q->change.op != CHANGE_PLACE || q->sequence)
@@ -133,7 +137,7 @@ static bool note_held(struct loading *l, struct op *q)
 	return node;
 }
 
-/* The file of staging that it changes; NULL: another one, or it has left already. */
+/* The staged file that the op changes; NULL: none, or the op has left already. */
 static const char *staged_file(const struct op *q)
 {
 	const struct change *c = &q->change;
@@ -143,7 +147,10 @@ static const char *staged_file(const struct op *q)
 	return is_content && !q->sequence && path_is_staged(changed) ? changed : NULL;
 }
 
-/* What was held back is in the journal from the beginning: what was written since comes before it. */
+/*
+ * A deferred op is in the journal from the beginning: writes to its staged file since then come
+ * before it.
+ */
 static void move_held_behind(struct loading *l, struct op *q)
 {
 	const char *staged = staged_file(q);
@@ -186,7 +193,7 @@ static struct op *take_up(
 	return q;
 }
 
-/* What `create` makes left as one change with what puts it in its place. */
+/* The file that `create` makes left as one change with its commit. */
 static struct op *take_up_whole(struct loading *l, struct op *create,
 	const struct journal_entry *entry, const struct change *change)
 {
@@ -206,7 +213,7 @@ static struct op *take_up_whole(struct loading *l, struct op *create,
 	return place;
 }
 
-/* Something has left the queue. false: no memory. */
+/* Finds all positions again after an op left the queue. false: no memory. */
 static bool find_places_again(struct loading *l)
 {
 	struct op *q;
@@ -223,7 +230,10 @@ static bool find_places_again(struct loading *l)
 	return is_done;
 }
 
-/* The mount ended when it had just been queued again, for another name; what was to follow by the first one is not theirs. */
+/*
+ * The mount ended just after it had queued an op again, under another name. The refused op leaves,
+ * with the ops behind it by the first name: they are not meant for the others' file.
+ */
 static bool drop_refused(struct loading *l, const struct change *again)
 {
 	struct op *q;
@@ -298,7 +308,7 @@ bool writeback_has_recovered_locked(const struct writeback *p)
 	return first && first->order <= p->recovered;
 }
 
-/* What an earlier mount made has no number yet, so that nothing is known of it here. */
+/* An inode that an earlier mount made has no number yet, so that nothing is known of it here. */
 bool writeback_recovered_changes_locked(const struct writeback *p, struct inode *i)
 {
 	const struct expect file = tree_expect(p->cache->tree, i);

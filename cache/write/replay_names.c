@@ -1,7 +1,6 @@
 /*
- * What an earlier mount left, by the names in it. No inode is known for these changes, so what
- * comes next at a name is found by that: of a hundred thousand at once, without a look at the
- * others.
+ * The ops of an earlier mount by the names in them. Their inodes are unknown, so the next op of a
+ * file is found by its name: among a hundred thousand at once, without a look at the others.
  */
 #include "cache/write/writeback_inside.h"
 
@@ -12,24 +11,24 @@
 #include <xxhash.h>
 
 struct named {
-	LIST_ENTRY(named) link; /* of a bucket, in the order of the queue */
+	LIST_ENTRY(named) link; /* in a bucket, in the order of the queue */
 	struct op *q;
-	const char *path;          /* of q->change; NULL: it stands under a number */
-	const struct expect *file; /* of `q` */
+	const char *path;          /* a path of q->change; NULL: the key is a number */
+	const struct expect *file; /* the number, of `q` */
 	bool of_rename;
 };
 
 LIST_HEAD(named_list, named);
 
 /*
- * Both names and both numbers. Renames stand under both of their names once more: what moves a
- * directory is found among few.
+ * An op has up to two names and two numbers. A rename has both names as keys once more: a rename of
+ * a directory is found among few.
  */
 enum { PLACES_MAX = 6 };
 
-/* What is looked for. */
+/* The key of a search. */
 struct wanted {
-	const char *path; /* of so many bytes; NULL: the file */
+	const char *path; /* `len` bytes; NULL: the key is `file` */
 	size_t len;
 	const struct expect *file;
 	bool of_rename;
@@ -50,7 +49,7 @@ static struct wanted wanted_by(const struct named *name)
 		name->of_rename };
 }
 
-/* Under what it stands. */
+/* The keys of an op. */
 static size_t places_of(struct op *q, struct named out[PLACES_MAX])
 {
 	const char *const paths[] = { q->change.path, q->change.path2 };
@@ -69,7 +68,7 @@ static size_t places_of(struct op *q, struct named out[PLACES_MAX])
 	return count;
 }
 
-/* At the head, for all that are there already come after it in the queue. */
+/* Inserts at the head of the bucket: all ops that are in it come later in the queue. */
 static bool enter(struct writeback *p, struct op *q)
 {
 	struct named places[PLACES_MAX];
@@ -117,7 +116,7 @@ static bool is_urgent(const struct named *name, const struct wanted *w)
 		!strncmp(name->path, w->path, w->len) && !name->path[w->len];
 }
 
-/* Where `before` stands there itself, all that stand before it in the bucket are passed at once. */
+/* The search starts behind `before`, where that is in the bucket itself. */
 static const struct named *first_behind(
 	const struct writeback *p, const struct op *before, const struct wanted *w)
 {
@@ -127,7 +126,7 @@ static const struct named *first_behind(
 	return p->named ? LIST_FIRST(bucket(p, w)) : NULL;
 }
 
-/* A barrier concerns no file, and what copies from one leaves it as it is. */
+/* A CHANGE_SYNC concerns no file, and a copy leaves its source as it is. */
 static bool leaves_alone(const struct named *name)
 {
 	const struct change *c = &name->q->change;
@@ -135,7 +134,7 @@ static bool leaves_alone(const struct named *name)
 	return c->op == CHANGE_SYNC || (c->op == CHANGE_COPY && name->path == c->path);
 }
 
-/* The first one that stands there. NULL: none. */
+/* The first op behind `before` that has the key; NULL: none. */
 static struct op *next_wanted(struct writeback *p, const struct op *before, const struct wanted *w)
 {
 	const struct named *name = first_behind(p, before, w);

@@ -1,7 +1,7 @@
 /*
- * Which changes of a batch others of it need, by the names in them: as an earlier mount left them,
- * of which no inode is known. The same as op_leads_to_from(), op_tells_file_at() and
- * op_carry_back() say of each, without a look at all.
+ * Which changes of a batch others of it need, by the names in them, for ops of an earlier mount,
+ * whose inodes are unknown. The result is that of op_leads_to_from(), op_tells_file_at() and
+ * op_carry_back() for each pair, without a look at all pairs.
  */
 #include "cache/write/writeback_inside.h"
 
@@ -9,22 +9,22 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* The last steps about one name; from 1, 0: none. */
+/* The last steps about one name, counted from 1; 0: none. */
 struct steps_name {
-	const char *path; /* of a change of the batch; NULL: free */
+	const char *path; /* a path of a change in the batch; NULL: the slot is free */
 	size_t len;
-	size_t inside; /* makes what is there or inside be found */
-	size_t exact;  /* carries the version of what is there */
-	size_t told;   /* 1 + the index of a note: tells of the file there */
-	size_t moved; /* likewise: gives what is there or inside another name, or takes that away */
+	size_t inside; /* ops at and below the name make no sense without this step */
+	size_t exact;  /* carries the version of the file there */
+	size_t told;   /* 1 + the index of a note: the file there is as this step left it */
+	size_t moved;  /* 1 + the index of a note: moves or removes files at or below the name */
 };
 
 struct steps_note {
 	size_t step;
-	size_t before; /* 1 + the index of the one before it of the same name; 0: none */
+	size_t before; /* 1 + the index of the previous note of the same name; 0: none */
 };
 
-/* Of the name, or where it would stand. There is room. */
+/* The slot of the name, or a free one for it. There is room. */
 static struct steps_name *find(const struct steps *s, const char *path, size_t len)
 {
 	size_t at = XXH3_64bits(path, len) & (s->room - 1);
@@ -120,7 +120,7 @@ static size_t later(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
-/* By the path itself and each directory on the way there. */
+/* Looks at the path itself and at each directory on the way there. */
 static size_t needed_by(const struct steps *s, const struct op *q, const char *path)
 {
 	size_t len = path ? strlen(path) : 0;

@@ -1,6 +1,7 @@
 /*
- * A batch whose answer was lost is sent again. What was done already is not done twice, but answered with what is at its
- * path by now: after later changes of the batch that may be another file. So each file is looked for where they left it.
+ * Repeated batches: the answer was lost. A change that was made already is not made twice, and its
+ * answer has the attributes of the file that is at its path by now. After later changes of the
+ * batch that may be another file. So each file is looked up where the batch left it.
  */
 #include "cache/write/writeback_inside.h"
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is asked for: `places[n]` for the result of the change `changes[n]`. */
+/* The lookups: `places[n]` is for the result of the change `changes[n]`. */
 struct search {
 	struct batch *batch;
 	char **places;
@@ -28,7 +29,7 @@ static void release(struct search *s)
 	free(s->changes);
 }
 
-/* Where all of the batch left what its change `n` was about; NULL: nowhere by that name. */
+/* Where the whole batch left the file of its change `n`; NULL: the file has lost this name. */
 static char *place_after(const struct batch *b, size_t n)
 {
 	const char *left = op_leaves(b->queued[n]);
@@ -40,7 +41,7 @@ static char *place_after(const struct batch *b, size_t n)
 	return place;
 }
 
-/* What its result says is of another file if the file has moved on. */
+/* The result is of another file if the file has moved on. */
 static void look_at(struct search *s, size_t n)
 {
 	struct batch *b = s->batch;
@@ -82,7 +83,7 @@ static enum err ask_for_places(
 
 	if (!kind || cache_is_of_the_call(kind))
 		return kind;
-	/* The changes are done all the same. */
+	/* Without these attributes the changes are made all the same. */
 	*e = (struct error){ 0 };
 	return ERR_OK;
 }

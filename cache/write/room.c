@@ -5,12 +5,12 @@
 #include "cache/tree/tree.h"
 #include "cache/write/writeback.h"
 
-/* What a user without privileges may not use is no room, but for root. */
+/* Blocks that only root may use are no room for other users. */
 static uint64_t room_in(const struct cache *c, const struct space *s)
 {
 	uint64_t blocks = c->sandbox.identity.uid ? s->available : s->free;
 
-	/* Some file systems count nothing. */
+	/* Some file systems do not count blocks. */
 	if (!s->blocks || !s->block_size || blocks > UINT64_MAX / s->block_size)
 		return UINT64_MAX;
 	return blocks * s->block_size;
@@ -50,7 +50,7 @@ static enum err note_room(void *context, const struct list_item *item, struct er
 	return ERR_OK;
 }
 
-/* What was written before is on the disk by then, and what was removed is not. */
+/* After the drain earlier writes are on the disk, and removed files are not. */
 static enum err ask(struct cache *c, const struct call *call, struct error *e)
 {
 	const char *start = "";
@@ -62,7 +62,10 @@ static enum err ask(struct cache *c, const struct call *call, struct error *e)
 	return kind ? kind : counted_list(&c->counted, call, &request, note_room, c, e);
 }
 
-/* Whether it fits, asked where it seems not to; a disk that tells nothing has room. */
+/*
+ * Whether the bytes fit; the sandbox is asked where they seem not to. A disk that tells nothing has
+ * room.
+ */
 static bool has_room(struct cache *c, const struct call *call, uint64_t more, bool takes)
 {
 	return fits(c, more, takes) || ask(c, call, NULL) || fits(c, more, takes);
@@ -77,7 +80,7 @@ enum err room_for_write(struct cache *c, const struct call *call, struct inode *
 	uint64_t end = op == CHANGE_APPEND ? attr.size + len : offset + len;
 	uint64_t more = end > attr.size ? end - attr.size : 0;
 
-	/* What is left out is a hole. */
+	/* A gap in front of the write is a hole. */
 	more = more < len ? more : len;
 	if (!more || !is_on_shown_disk(c, &attr) || has_room(c, call, more, true))
 		return ERR_OK;

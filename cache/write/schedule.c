@@ -18,22 +18,27 @@ bool writeback_is_whole(const struct writeback *p)
 
 bool writeback_waits_aside(const struct writeback *p, const struct op *q)
 {
-	/* A write that others have extended since may be too large for such a batch. */
+	/* A write that was extended since may be too large for such a batch. */
 	bool is_small = !op_has_contents(q) || q->change.data_len <= WRITEBACK_SMALL_MAX;
 
 	return p->aside_under_way && q->is_small_save && is_small;
 }
 
-/* When it is worth a call, monotonic. */
+/* When the op is worth a request, monotonic. */
 static int64_t worth_ms(const struct writeback *p, const struct op *q)
 {
-	/* Then what is not worth a call of its own is sent all the same. */
+	/*
+	 * Ops that may wait leave while calls wait, or while there are contents for a whole batch.
+	 */
 	bool is_pressed = p->waiting || writeback_is_full(p);
 
 	return q->may_wait && !is_pressed ? q->since_ms + p->lazy_ms : q->since_ms;
 }
 
-/* The first unsent change that is worth a call by now, and whether one is wanted; *look_ms: when the next one is, at most. */
+/*
+ * The first unsent op that is worth a request by now. *is_urgent: a call waits for an unsent op.
+ * *look_ms: when the next op is worth one, at most.
+ */
 static const struct op *first_unsent_locked(
 	const struct writeback *p, int64_t now_ms, int64_t *look_ms, bool *is_urgent)
 {

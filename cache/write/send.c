@@ -1,4 +1,4 @@
-/* The threads that send what is pending. */
+/* The threads that send batches. */
 #include "cache/write/writeback_inside.h"
 
 #include "cache/session/counted_provider.h"
@@ -46,8 +46,8 @@ static enum err ask(struct writeback *p, struct batch *b, struct error *e)
 }
 
 /*
- * Whether a user asks for this attempt: somebody waits, or used the mount since the last attempt
- * failed. So what was pending when somebody paused the sandbox does not wake the sandbox.
+ * Whether a user asks for this attempt: a call waits, or the mount was used since the last attempt
+ * failed. So ops that were pending when the sandbox was paused do not wake it.
  */
 static bool is_wanted_locked(const struct writeback *p)
 {
@@ -76,7 +76,10 @@ static void note_failure_locked(struct writeback *p, uint64_t attempt, const str
 	pthread_cond_broadcast(&p->changed);
 }
 
-/* While somebody waits for the sandbox another attempt is soon, whether he came before the pause or comes in it. */
+/*
+ * While a call waits for the sandbox, another attempt is soon, whether the call came before the
+ * pause or during it.
+ */
 static int64_t pause_end_locked(const struct writeback *p, int64_t begun_ms, int64_t pause_ms)
 {
 	bool is_urgent = p->waiting || p->looked_ms + p->pause_ms >= begun_ms;
@@ -103,10 +106,10 @@ static enum err try(struct writeback *p, struct batch *b, struct error *e)
 }
 
 /*
- * Whether the next attempt may do: what is lacking is the way to the sandbox, memory or room on the
- * disk here, or on the sandbox's disk the room for the record of what is done. A change for which
- * alone the sandbox's disk has no room is refused, unless the request of another batch may have had
- * that; where a part of it may be done, it waits.
+ * Whether another attempt may succeed. Lacking are the way to the sandbox, memory or room on the
+ * disk here, or room for the record on the sandbox's disk. If that disk has no room for one change
+ * alone, the change is refused, unless the request of another batch may have taken the room. Where
+ * a part of the change may have been made, it waits.
  */
 static bool may_pass(const struct batch *b, enum err kind)
 {
@@ -117,7 +120,10 @@ static bool may_pass(const struct batch *b, enum err kind)
 	return kind == ERR_NO_SPACE || cache_is_no_answer(kind);
 }
 
-/* The name that a person knows of what is in a batch: a new file has only one of ours until it is given its own. */
+/*
+ * The path by which people know a file of the batch: a new file has only a staging name until its
+ * commit.
+ */
 static const char *told_path(const struct batch *b)
 {
 	for (size_t n = 0; n < b->count; n++)
@@ -126,7 +132,7 @@ static const char *told_path(const struct batch *b)
 	return "";
 }
 
-/* What has no number is told by what is there by now (verify.c). */
+/* Contents in a plain batch have no number: the file is compared with them (verify.c). */
 static void repeat_locked(struct writeback *p, struct batch *b)
 {
 	batch_is_late_locked(p, b);
@@ -137,7 +143,10 @@ static void repeat_locked(struct writeback *p, struct batch *b)
 		b->queued[n]->outcome_unknown = true;
 }
 
-/* The same again, until there is an answer: what was done already is not done twice. Without the lock in between. */
+/*
+ * Sends the same batch again, until there is an answer: changes that were made already are not made
+ * twice. Called without the lock.
+ */
 static void try_until_answered(struct writeback *p, struct batch *b, struct error *e)
 {
 	int64_t pause_ms = p->pause_ms;
@@ -171,7 +180,7 @@ static void try_until_answered(struct writeback *p, struct batch *b, struct erro
 	}
 }
 
-/* What is given up at the end stays in the journal. */
+/* A batch that is given up at the end of the mount stays in the journal. */
 static void finish_locked(struct writeback *p, struct batch *b, const struct error *e)
 {
 	if (b->is_cut)
@@ -209,7 +218,7 @@ static void send_locked(struct writeback *p, struct batch *b)
 
 /* ---- The threads ---- */
 
-/* When to look again at what waits until it is whole, and at what others did beside it meanwhile. */
+/* When to check the deferred commits again, and the events that are deferred meanwhile. */
 static int64_t look_at_held_locked(struct writeback *p)
 {
 	int64_t now_ms = monotonic_ms();
@@ -237,7 +246,7 @@ static void *send_all(void *context)
 				&p->changed, &p->lock, look_ms < next_ms ? look_ms : next_ms);
 			continue;
 		}
-		/* Somebody must see when the next is due. */
+		/* Another sender must see when the next batch is due. */
 		p->senders_idle--;
 		senders_wake_locked(p);
 		send_locked(p, &b);

@@ -17,7 +17,10 @@
 
 /* ---- Names ---- */
 
-/* Of the journal, since they last as long as it; of the mount, since each counts from 1. */
+/*
+ * The name has the journal's word, since the file lasts as long as the journal, and a word of the
+ * mount, since each mount counts from 1.
+ */
 char *writeback_new_name(struct writeback *p)
 {
 	char word[CACHE_WORD_SIZE];
@@ -32,7 +35,7 @@ char *writeback_new_name(struct writeback *p)
 	return name;
 }
 
-/* ---- Holding back ---- */
+/* ---- Deferring ---- */
 
 static void count_held(const struct op *q, int delta)
 {
@@ -41,14 +44,14 @@ static void count_held(const struct op *q, int delta)
 			q->about.scope.inodes[n]->backlog->held += (unsigned)delta;
 }
 
-/* What the sandbox says meanwhile, of the directory too, is not what is shown. */
+/* Meanwhile the sandbox's state, of the directory too, is not the state that is shown. */
 static void begin_locked(struct writeback *p, struct op *place)
 {
 	place->about.scope.has_local_effect = true;
 	tree_change_begins(p->cache->tree, &place->about.scope);
 }
 
-/* A sender does, when it next looks at what is held. */
+/* A sender checks the file when it next looks at the deferred ops. */
 static void look_later(const struct writeback *p, struct inode_ops *b)
 {
 	b->place_look_ms = monotonic_ms() + p->open_ms;
@@ -75,7 +78,7 @@ static enum err hold_locked(struct writeback *p, const struct change *place,
 	return ERR_OK;
 }
 
-/* What was made empty stays as it is, with its times. */
+/* The file that was made empty stays as it is, with its times. */
 static void become_removal(struct writeback *p, struct op *q)
 {
 	tree_replacing(p->cache->tree, q->about.target, -1);
@@ -84,9 +87,9 @@ static void become_removal(struct writeback *p, struct op *q)
 	q->change = (struct change){ .op = CHANGE_UNLINK, .path = q->change.path };
 }
 
-/* ---- A small file, told at once ---- */
+/* ---- Small files in one change ---- */
 
-/* What was written to a file since it was made, where that is all that was done to it; false: there is more. */
+/* Whether the file was only made and written since. *write: the write; NULL: none. */
 static bool is_just_written(const struct inode_ops *b, struct op **write)
 {
 	*write = b->owes == 2 && b->last != b->maker ? b->last : NULL;
@@ -101,7 +104,7 @@ static bool are_together(struct writeback *p, const struct op *create, const str
 	return journal_are_together(p->journal, create->number, number);
 }
 
-/* Of what has not left yet the sandbox hears in one change: made, written and in its place. */
+/* Where nothing has left yet, one change makes the file, writes it and commits it. */
 static void bring_locked(struct writeback *p, struct op *place)
 {
 	struct inode_ops *b = place->about.target->backlog;
@@ -166,7 +169,7 @@ void writeback_release(struct writeback *p, struct inode *i)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* ---- What stays open ---- */
+/* ---- Files that stay open ---- */
 
 void writeback_staged_more_locked(struct inode *i, size_t len)
 {
@@ -174,7 +177,10 @@ void writeback_staged_more_locked(struct inode *i, size_t len)
 		i->backlog->place_bytes += len;
 }
 
-/* A log, or what an editor keeps to itself. Whoever copies is held up by nothing but us. */
+/*
+ * Whether the file is left open, like a log or an editor's own file. A program that copies is held
+ * up by this mount alone.
+ */
 static bool is_left_open(const struct writeback *p, const struct inode_ops *b)
 {
 	bool is_held_up =
@@ -243,7 +249,7 @@ static enum err make_beside_locked(
 	return kind;
 }
 
-/* As far as the sandbox has told. */
+/* As far as the sandbox's answers tell. */
 static bool is_still_empty(struct writeback *p, struct inode *i)
 {
 	struct attr attr;
@@ -252,7 +258,10 @@ static bool is_still_empty(struct writeback *p, struct inode *i)
 	return S_ISREG(attr.mode) && !attr.size && attr.nlink == 1;
 }
 
-/* What made it has just been answered, believed for long or not; or it is still to be. */
+/*
+ * The version of a file that was just made, whether its attributes are still valid or not. All
+ * zero: the op that makes the file is pending.
+ */
 static struct version version_of_made(struct writeback *p, struct inode *i)
 {
 	struct attr attr;
@@ -293,7 +302,10 @@ static enum err over_locked(struct writeback *p, struct inode *i, const struct s
 	return kind;
 }
 
-/* What is staged already, for this reason or since it has no name any more, is seen by nobody. */
+/*
+ * A file that is staged already, to be written anew or because it has no name any more, is seen by
+ * no other program.
+ */
 static enum err stage_locked(
 	struct writeback *p, struct inode *i, const struct staging *s, struct error *e)
 {
@@ -327,7 +339,7 @@ void writeback_stage(
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* ---- What is done to them ---- */
+/* ---- Ops on staged files ---- */
 
 const char *writeback_staged_path_locked(
 	struct writeback *p, struct inode *i, unsigned set, bool *is_beside)

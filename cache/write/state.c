@@ -21,7 +21,10 @@ static const char *const words[OP_STATES] = {
 };
 
 #define TO(state) (1U << (state))
-/* A change that waits may be elided; what it needs may be refused; another may take its place. */
+/*
+ * A waiting change may be elided; it may fail with a change that it needs; another may take its
+ * place.
+ */
 #define FROM_WAITING (TO(OP_SENT) | TO(OP_REFUSED) | TO(OP_CONFLICT) | TO(OP_ELIDED) | TO(OP_KEPT))
 
 static const unsigned transitions[OP_STATES] = {

@@ -1,6 +1,7 @@
 /*
- * What stat(2) said here of a time stays true when the sandbox does the change later: an editor that finds another one takes
- * the file for changed by somebody else, a build for newer than it is, rsync copies again, and the kernel drops its pages.
+ * Times that stat(2) showed here stay true when the sandbox makes the change later. An editor that
+ * finds another time takes the file for changed by another program, a build takes it for newer than
+ * it is, rsync copies it again, and the kernel drops its pages.
  */
 #include "cache/write/writeback_inside.h"
 
@@ -10,7 +11,7 @@
 
 #include <sys/stat.h>
 
-/* Only the owner may set them. */
+/* Only the owner may set the times. */
 static bool may_set(const struct writeback *p, const struct attr *attr)
 {
 	uint32_t uid = p->cache->sandbox.identity.uid;
@@ -46,7 +47,7 @@ static struct op *set_mtime_locked(struct writeback *p, struct inode *i)
 		.set = SET_MTIME,
 		.mtime = attr.mtime };
 
-	/* It is shown already, and no change of it. */
+	/* The time is shown already, and setting it is no change of the inode. */
 	writeback_set_unseen_locked(p, i, &change, &q, NULL);
 	return q;
 }
@@ -61,8 +62,7 @@ static bool contents_are_unsynced(const struct inode_ops *b)
 }
 
 /*
- * Whether the change that is told says the time already. Of several parts on their way any may be
- * the last one to arrive.
+ * Whether the pending change sets the time already. Of several parts under way any may arrive last.
  */
 static bool is_time_told_locked(const struct writeback *p, const struct inode_ops *b)
 {
@@ -93,14 +93,15 @@ void writeback_keep_times(struct writeback *p, struct inode *i)
 }
 
 /*
- * An open file may be closed already: the kernel tells of the last close(2) when that has returned.
- * A command behind the barrier would see the time change, or would have removed the file by then.
+ * A file that is open here may be closed already: the kernel reports the last close(2) after that
+ * has returned. A command behind the barrier would see the time change, or would have removed the
+ * file by then.
  */
 void writeback_keep_open_times_locked(struct writeback *p)
 {
 	struct inode_ops *b;
 
-	/* The path of the file may be on its way to another. */
+	/* The path of the file may be about to change. */
 	if (p->moves)
 		return;
 	TAILQ_FOREACH(b, &p->backlogs, link)
@@ -108,7 +109,7 @@ void writeback_keep_open_times_locked(struct writeback *p)
 		set_mtime_locked(p, b->inode);
 }
 
-/* ---- Directories and what has no contents: when they are sent ---- */
+/* ---- Directories and inodes without contents: when a batch leaves ---- */
 
 static bool sets_mtime(const struct op *q, const struct inode *i, struct timespec mtime)
 {
@@ -118,7 +119,7 @@ static bool sets_mtime(const struct op *q, const struct inode *i, struct timespe
 	return is_of_it && c->set & SET_MTIME && time_equals(c->mtime, mtime);
 }
 
-/* Without a youngest change that was one which the sandbox never hears of (elide.c). */
+/* The youngest op is missing where it was one that never leaves (elide.c). */
 static bool times_are_unsynced(const struct writeback *p, const struct inode_ops *b)
 {
 	const struct op *last = b->last;
@@ -130,7 +131,7 @@ static bool times_are_unsynced(const struct writeback *p, const struct inode_ops
 	return !last || !(last->state == OP_SENT || sets_mtime(last, b->inode, attr.mtime));
 }
 
-/* Whether the time comes behind what is large: that is no small save, or is on its way. */
+/* Whether the time comes behind an op that is no small save, or that is under way. */
 static bool is_behind_others(const struct writeback *p, const struct op *time)
 {
 	const struct op *q;
@@ -141,7 +142,7 @@ static bool is_behind_others(const struct writeback *p, const struct op *time)
 	return false;
 }
 
-/* The time leaves with the change that it follows, or with what is large. */
+/* The time leaves with the op that it follows, or with large contents. */
 static void keep_other_time_locked(struct writeback *p, struct inode_ops *b)
 {
 	bool is_urgent = b->is_time_late || (b->last && b->last->is_urgent);
@@ -155,7 +156,7 @@ static void keep_other_time_locked(struct writeback *p, struct inode_ops *b)
 	q->is_small_save = is_small_save && !is_behind_others(p, q);
 }
 
-/* Whether a time of the directory is in the queue that leaves with what is large. */
+/* Whether the queue has a time of the directory that leaves with large contents. */
 static bool awaits_time(const struct writeback *p, const struct inode *i)
 {
 	const struct op *q;
@@ -167,8 +168,8 @@ static bool awaits_time(const struct writeback *p, const struct inode *i)
 }
 
 /*
- * Behind small saves alone a time that leaves with what is large would be the next of many: there is
- * one for each save. One is enough there, and the last time is set behind that when it leaves.
+ * Behind small saves alone there would be one time for each save, and all of them would leave with
+ * large contents. One is enough there, and the last time is set behind it when it has left.
  */
 void writeback_keep_other_times_locked(struct writeback *p, bool is_urgent_only)
 {

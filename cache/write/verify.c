@@ -1,8 +1,9 @@
 /*
- * Contents that were sent without a number and not answered, by an earlier mount or by this one: nobody knows whether they
- * were done. If they were, the file is not what they were based on, and yet nobody else was at it. So what is there is held
- * against them, and against what left beside them: where one is found, those of that file are done again, which changes
- * nothing; where none is, somebody else may have written.
+ * Contents that left in a plain batch and were not answered, in an earlier mount or in this one: it
+ * is unknown whether they were written. If they were, the file does not have the version that they
+ * were based on, and yet no other program changed it. So the file is compared with these contents,
+ * and with those that left in parallel. Where one of them is found, the contents for that file are
+ * written again, which changes nothing. Where none is found, another program may have written.
  */
 #include "cache/write/writeback_inside.h"
 
@@ -15,20 +16,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many are asked for in one call. */
+/* The items of one request. */
 #define ITEMS_MAX 256
-/* As many as the batches have, which leave beside each other, where each call brings one change of the largest. */
+/*
+ * So many requests compare all contents of the batches under way, if each request has one change of
+ * the largest size.
+ */
 #define TRIES_MAX (WRITEBACK_SENDERS_MAX * (WRITEBACK_BATCH_MAX / OP_CONTENTS_MAX + 1))
 
-/* Some of those of a file, and whether one is there. */
+/* Some contents for a file, and whether one of them is there. */
 struct comparing {
 	struct fetch_item items[ITEMS_MAX];
-	const unsigned char *wanted[ITEMS_MAX]; /* what each is compared with */
+	const unsigned char *wanted[ITEMS_MAX]; /* the bytes that each item is compared with */
 	unsigned char *own; /* contents that are in no batch's memory; or NULL */
 	size_t count;
-	uint64_t len;  /* of them all */
-	size_t same;   /* bytes of the one that is being told */
-	bool is_other; /* it is not there */
+	uint64_t len;  /* the bytes of all items */
+	size_t same;   /* bytes of the present item that are the same */
+	bool is_other; /* the present item is not there */
 	bool found;
 };
 
@@ -46,7 +50,7 @@ static enum err take_piece(void *context, const struct fetch_piece *piece, struc
 		c->found |= !piece->err && !c->is_other && c->same == len;
 		c->same = 0;
 		c->is_other = false;
-		/* The rest need not be told. */
+		/* The other items are not needed. */
 		return c->found ? error_set(e, ERR_INTERRUPTED, "it is there") : ERR_OK;
 	}
 	c->is_other |= piece->len > len - c->same ||
@@ -68,7 +72,7 @@ static enum err ask(
 	return error_set(e, kind, "%s", why.text);
 }
 
-/* ---- Those of a file ---- */
+/* ---- Contents in the batch ---- */
 
 static bool is_based(const struct change *c)
 {
@@ -95,8 +99,8 @@ static void add(struct comparing *c, const char *path, const struct change *chan
 }
 
 /*
- * Any will do, for of two that went beside each other one may have arrived; the latest first, which none lies over. Those
- * before `*end`, which is how far it got.
+ * Any of the contents will do: of two that left in parallel, only one may have arrived. The latest
+ * come first, since no other contents lie over them. Contents from `*end` on are compared already.
  */
 static void gather(const struct writeback *p, const struct batch *b, const char *path, size_t *end,
 	struct comparing *c)
@@ -113,7 +117,7 @@ static void gather(const struct writeback *p, const struct batch *b, const char 
 	}
 }
 
-/* ---- Those that left beside them ---- */
+/* ---- Contents that left in parallel ---- */
 
 static bool is_in(const struct batch *b, const struct op *q)
 {
@@ -129,7 +133,7 @@ static bool left_beside(const struct batch *b, const struct op *q, const char *p
 		op_has_contents(q) && !strcmp(q->change.path, path) && !is_in(b, q);
 }
 
-/* Where the journal gives its contents. */
+/* Adds the contents, if they can be read from the journal. */
 static void add_beside(
 	struct writeback *p, struct comparing *c, const char *path, const struct op *q)
 {
@@ -142,7 +146,7 @@ static void add_beside(
 		add(c, path, &q->change, NULL);
 }
 
-/* The latest first, as above, but for the `*passed` that were told already. */
+/* The latest come first, as in gather(), without the `*passed` that were compared already. */
 static void gather_beside(struct writeback *p, const struct batch *b, const char *path,
 	size_t *passed, struct comparing *c)
 {
@@ -165,7 +169,7 @@ static void gather_beside(struct writeback *p, const struct batch *b, const char
 		c->wanted[n] = c->own + at;
 }
 
-/* ---- All ---- */
+/* ---- All contents ---- */
 
 static enum err find_one(struct writeback *p, const struct call *call, const struct batch *b,
 	const char *path, bool *found, struct error *e)

@@ -15,12 +15,13 @@
 
 /* ---- Life ---- */
 
-/* A clock that says otherwise is wrong; numbers have a limit (record.h). */
+/* A clock beyond this is wrong. Numbers have a limit (record.h). */
 #define CLOCK_MOST_S ((int64_t)1 << 31)
 
 /*
- * The last numbers that were given out, which the sandbox knows. Who lost power may have lost the notes of some, and what was
- * given one of these again would count as done: so they go on from the clock, which is ahead of them unless it was set back.
+ * The last number that was given out and that the sandbox may know. A loss of power may lose the
+ * notes of some numbers, and a change that gets one of these again would count as made. So the
+ * numbers go on from the clock, which is ahead of them unless it was set back.
  */
 static uint64_t last_given_out(struct journal *j)
 {
@@ -55,7 +56,10 @@ static enum err open_journal(struct writeback *p, const struct call *call, struc
 	return kind;
 }
 
-/* What is known of the sandbox is asked after it. If it takes too long it goes on behind, with nothing overtaking it. */
+/*
+ * Questions to the sandbox come after the ops of an earlier mount. If these take too long, they go
+ * on in the background, and no op overtakes them.
+ */
 static void wait_for_recovered(struct writeback *p)
 {
 	const struct call call = { .progress_ms = cache_progress_ms(p->cache),
@@ -161,7 +165,7 @@ bool writeback_took_up(const struct writeback *p)
 	return p && journal_was_there(p->journal);
 }
 
-/* ---- What there is ---- */
+/* ---- Status ---- */
 
 void writeback_count(struct writeback *p, struct cache_status *out)
 {
@@ -172,7 +176,7 @@ void writeback_count(struct writeback *p, struct cache_status *out)
 	out->pending_bytes = p->bytes;
 	out->parked_changes = p->parked;
 	out->refused_inherited = p->inherited.refused;
-	/* More leaves than the contents, or less where they are compressed. */
+	/* Requests have more bytes than their contents, or fewer where they are compressed. */
 	uint64_t sent = p->moved.sent, sent_most = p->bytes - p->unsent_bytes;
 
 	out->leaving_bytes = sent < sent_most ? sent : sent_most;
