@@ -278,8 +278,8 @@ static void keep_changed(
 }
 
 /*
- * Stores contents that were written here, so that reads of them need no request: under the version
- * in the answer, and under the next version where an op leaves the contents alone. No other program
+ * Stores contents that were written here, so that later reads need no request: under the version in
+ * the answer, and under the next version where an op leaves the contents alone. No other program
  * can have written to the file in between: the version is settled, or the file is in staging.
  */
 static void keep_contents(

@@ -73,7 +73,7 @@ static void tell_refused_locked(struct writeback *p, const struct op *q, const s
 
 /* ---- Marking ---- */
 
-/* The ops that the inode was made for are of no use either. */
+/* Deferred ops of the inode are of no use either: they are queued, and fail. */
 static void lose_made(struct writeback *p, struct inode *made)
 {
 	writeback_release_locked(p, made);

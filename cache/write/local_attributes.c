@@ -107,7 +107,7 @@ enum err local_setattr(struct cache *c, const struct call *call, struct inode *i
 	*decided = local_anything(c);
 	if (!*decided)
 		return ERR_OK;
-	/* On a disk without room for both copies the file is emptied, and written in its place. */
+	/* On a disk without room for both copies the file is emptied, and written where it is. */
 	bool is_staged = begins_anew(c, i, what) && room_for_copy(c, call, i);
 
 	pthread_mutex_lock(&p->lock);

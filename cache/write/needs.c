@@ -1,6 +1,6 @@
 /*
- * What a change needs of earlier changes in its batch, where others may have changed a file since
- * the call.
+ * Needs: which earlier changes of its batch a change needs, where others may have changed a file
+ * since the call.
  *
  * Only the first change of a file has the version from its call: the later ones are made where the
  * first one was. So each change needs the one before it of the same file, by whatever name. Files

@@ -453,7 +453,7 @@ bool op_set_more(struct op *q, const struct change *change, uint64_t number)
 
 /* ---- Commits of whole files ---- */
 
-/* So many entries must fit into one record of the journal, when they are noted. */
+/* The most entries of a commit: their notes must fit into one record of the journal. */
 #define WRITES_MAX 1024
 
 bool op_may_bring(const struct op *place, const struct op *create, const struct op *write)

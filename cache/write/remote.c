@@ -70,7 +70,7 @@ void remote_check_copied(
 	if (!x || !x->ino || !r->has_attr || r->was_over || x->ino == r->attr.ino)
 		return;
 	struct expect now = tree_expect_replaced(c->tree, i);
-	/* Reports of a linked file may come by either name as if it were two files. */
+	/* A linked file may be reported by either name as if it were two files. */
 	bool is_link = sent->op == CHANGE_LINK;
 	const char *path = is_link ? sent->path2 : sent->path;
 

@@ -83,7 +83,7 @@ static enum err ask_for_places(
 
 	if (!kind || cache_is_of_the_call(kind))
 		return kind;
-	/* Without these attributes the changes are made all the same. */
+	/* The changes are made even without these attributes. */
 	*e = (struct error){ 0 };
 	return ERR_OK;
 }

@@ -249,7 +249,7 @@ static enum err make_beside_locked(
 	return kind;
 }
 
-/* As far as the sandbox's answers tell. */
+/* Whether the file is still empty, as far as the sandbox's answers show. */
 static bool is_still_empty(struct writeback *p, struct inode *i)
 {
 	struct attr attr;

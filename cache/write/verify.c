@@ -19,8 +19,8 @@
 /* The items of one request. */
 #define ITEMS_MAX 256
 /*
- * So many requests compare all contents of the batches under way, if each request has one change of
- * the largest size.
+ * The most requests for one file: enough for all contents of the batches under way, if each request
+ * has one change of the largest size.
  */
 #define TRIES_MAX (WRITEBACK_SENDERS_MAX * (WRITEBACK_BATCH_MAX / OP_CONTENTS_MAX + 1))
 

@@ -54,14 +54,14 @@
 #define WRITEBACK_PAUSE_MS      1000
 #define WRITEBACK_PAUSE_MOST_MS 30000
 /*
- * A staged file that stays open is committed all the same, where for this long, in ms, fewer bytes
- * were written to it than one request carries.
+ * A staged file that stays open is committed if fewer than WRITEBACK_WRITE_MAX bytes were written
+ * to it in this time, in ms.
  */
 #define WRITEBACK_OPEN_MS 5000
 /*
- * An op that may wait leaves with others, and after this time, in ms, by itself. Until then events
- * of its inode are not resolved. The longer limit lets the commit of a file that stays open take
- * such ops along.
+ * An op that may wait leaves with others, and after this time, in ms, by itself. Until then changes
+ * by others to the same inode are not seen here. The time is longer than WRITEBACK_OPEN_MS, so that
+ * the commit of a file that stays open has left by then.
  */
 #define WRITEBACK_LAZY_MS (WRITEBACK_OPEN_MS + 1000)
 
@@ -438,8 +438,9 @@ struct timespec writeback_stamp_locked(struct writeback *p, struct inode *i, str
 /* The directory shows a time that the sandbox does not have: an op that may wait sets it. */
 void writeback_keep_time_lazily_locked(struct writeback *p, struct inode *dir);
 /*
- * Before a batch is gathered: queues ops that set the times of directories and special files,
- * behind the ops that moved them. `is_urgent_only`: behind small saves only.
+ * Before a batch is gathered: queues ops that set the times of directories and of other inodes
+ * without contents, behind the ops that moved these times. `is_urgent_only`: behind small saves
+ * only.
  */
 void writeback_keep_other_times_locked(struct writeback *p, bool is_urgent_only);
 /*
