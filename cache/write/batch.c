@@ -175,7 +175,7 @@ static bool is_bound(const struct gathering *g, const struct op *q)
 	return false;
 }
 
-/* The step that an op needs which goes on with the contents, moves or removes them. */
+/* The step needed by an op that goes on with the contents, moves or removes them. */
 static size_t contents_needed(const struct inode_ops *b)
 {
 	return b->step ? b->step : b->version_step;
@@ -695,7 +695,7 @@ void batch_learn_settled_locked(struct writeback *p, struct batch *b)
 }
 
 /*
- * Made twice these changes have the same result. And they may take so long that no other request
+ * Applied twice these changes have the same result. And they may take so long that no other request
  * should wait for them.
  */
 static bool may_be_done_twice(const struct change *c)

@@ -65,8 +65,9 @@ static void adopt(struct writeback *p, struct op *q, struct inode *i, const stru
 }
 
 /*
- * For a change that was made at an earlier attempt. The file may have been changed by others since,
- * so the next op is checked against the version that this change left, or that later ops left.
+ * For a change that was applied at an earlier attempt. The file may have been changed by others
+ * since, so the next op is checked against the version that this change left, or that later ops
+ * left.
  */
 static void adopt_again(
 	struct writeback *p, struct op *q, struct inode *i, const struct change_result *r)
@@ -186,7 +187,7 @@ static void check_copied(struct writeback *p, const struct op *q, const struct c
 }
 
 /*
- * For a removal that was made at an earlier attempt: the answer has no attributes. The file may
+ * For a removal that was applied at an earlier attempt: the answer has no attributes. The file may
  * have names that later ops take away, so that the tree shows none. The next op is checked against
  * the version that the removal left.
  */
@@ -208,7 +209,7 @@ static void adopt_removed_again(struct writeback *p, struct op *q, const struct 
 
 /*
  * The directory existed already, with entries of others that are not known here. For a change that
- * was made at an earlier attempt, the answer does not tell whether the directory existed.
+ * was applied at an earlier attempt, the answer does not tell whether the directory existed.
  */
 static void check_taken(struct writeback *p, const struct op *q, const struct change_result *r)
 {
@@ -376,7 +377,7 @@ static bool is_short(const struct op *q, const struct change_result *r)
 	return !r->err && r->count < wanted;
 }
 
-/* A write that the sandbox made only in part counts as refused. */
+/* A write that the sandbox applied only in part counts as refused. */
 static void refuse_short(struct batch *b)
 {
 	for (size_t n = 0; n < b->count; n++)
@@ -397,7 +398,9 @@ void batch_end_locked(struct writeback *p, const struct batch *b)
 	pthread_cond_broadcast(&p->changed);
 }
 
-/* At this point the sandbox has made the changes, and the journal does not have that yet. */
+/*
+ * At this point the sandbox has applied the changes, and the journal does not have the answers yet.
+ */
 static void pass_answered(const struct batch *b)
 {
 	fault_point("pending.answered");
@@ -506,7 +509,7 @@ static void note_each_done(struct writeback *p, const struct batch *b)
 }
 
 /*
- * The journal gets the versions of the next ops before it gets that this batch is done. In the
+ * The journal notes the versions of the next ops before it notes that this batch is done. In the
  * other order a crash in between would lose them.
  */
 void batch_answered_locked(struct writeback *p, struct batch *b)

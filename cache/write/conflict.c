@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define CONFLICT ".sandboxfs-conflict"
-/* With more, something else is wrong. */
+/* After so many names something else is wrong. */
 #define CONFLICTS_MAX 100
 
 /* ---- Names ---- */
@@ -52,7 +52,7 @@ static char *next_name(const char *taken, unsigned number)
 
 /* ---- Queueing again ---- */
 
-/* Whether the change makes only a name for something else. */
+/* Whether the change makes only a link: a name and its target. */
 static bool makes_link(const struct change *c)
 {
 	return c->op == CHANGE_LINK || c->op == CHANGE_SYMLINK;

@@ -152,7 +152,7 @@ static bool is_removed_already(const struct op *q, const struct change_result *r
 
 /*
  * Whether the refusal loses nothing: a time that no call set, of a file that is gone, replaced or
- * not made; or the removal of a name that is gone. `r`: the sandbox's answer, or NULL.
+ * never made; or the removal of a name that is gone. `r`: the sandbox's answer, or NULL.
  */
 static bool is_needless(const struct op *q, enum err refusal, const struct change_result *r)
 {
@@ -260,7 +260,7 @@ void refuse_locked(struct writeback *p, struct batch *b, size_t n)
 		lose_all_followers(q);
 }
 
-/* Whether the op cannot be made because an earlier one was not. */
+/* Whether the op cannot be applied because an earlier one was not. */
 static bool is_lost(const struct writeback *p, const struct op *q)
 {
 	bool moves = q->change.op == CHANGE_RENAME || q->change.op == CHANGE_LINK ||
@@ -303,8 +303,8 @@ static bool lose_some_locked(struct writeback *p)
 }
 
 /*
- * Fails all ops in the queue that need a failed one. Deferred ops have been queued by now, behind
- * the ops that they need.
+ * Fails all ops in the queue that need a failed one. The deferred ops of a failed file are queued
+ * meanwhile, behind the ops that they need, and fail, too.
  */
 static void lose_dependants_locked(struct writeback *p)
 {

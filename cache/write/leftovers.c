@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The paths of one request. */
+/* The most paths of one request. */
 #define NAMES_MAX 1024
 
 /* Paths in staging. */

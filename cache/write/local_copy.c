@@ -14,7 +14,10 @@ static bool is_as_it_was(const struct inode *i)
 	return writeback_leaves_alone_locked(i) && !(i->backlog && i->backlog->held);
 }
 
-/* The source is known, and no other program sees the target before it is whole. */
+/*
+ * A copy can be local if its source is known, and no other program sees the target before it is
+ * whole.
+ */
 static bool may_copy(struct cache *c, struct inode *from, struct inode *to)
 {
 	return to->backlog && to->backlog->place && from != to && local_is_known(c, from) &&

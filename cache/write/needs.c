@@ -2,10 +2,10 @@
  * Needs: which earlier changes of its batch a change needs, where others may have changed a file
  * since the call.
  *
- * Only the first change of a file has the version from its call: the later ones are made where the
- * first one was. So each change needs the one before it of the same file, by whatever name. Files
- * of an earlier mount are known by name alone: a name is followed back through the renames of the
- * file and of the directories above it.
+ * Only the first change of a file has the version from its call: the later ones are applied where
+ * the first one was. So each change needs the one before it of the same file, by whatever name.
+ * Files of an earlier mount are known by name alone: a name is followed back through the renames of
+ * the file and of the directories above it.
  */
 #include "cache/write/writeback_inside.h"
 
@@ -65,7 +65,7 @@ static bool is_of_inode(const struct op *q, const struct inode *i)
 }
 
 /*
- * Whether the change is made only where the file has the version of the call. A file gets a name
+ * Whether the change is applied only where the file has the version of the call. A file gets a name
  * whatever others did to the file.
  */
 static bool is_held(const struct op *q)

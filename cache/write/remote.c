@@ -92,7 +92,7 @@ static void adopt(struct cache *c, struct change_about *about, const struct chan
 		adopt_dir(c, about, about->dir2, r);
 }
 
-/* Without an answer it is unknown whether the change was made. */
+/* Without an answer it is unknown whether the change was applied. */
 static void doubt(struct cache *c, const struct change_about *about)
 {
 	struct inode *const touched[] = { about->target, about->dir, about->dir2 };
@@ -102,11 +102,11 @@ static void doubt(struct cache *c, const struct change_about *about)
 			tree_invalidate(c->tree, touched[n]);
 }
 
-/* The limit is low, since other requests for the same names wait meanwhile. */
+/* The time for repeated requests, in ms: other requests for the same names wait meanwhile. */
 #define ASKED_AGAIN_MS 3000
 
 /*
- * A change with a number of its own is made once, however often the request is sent. A removal
+ * A change with a number of its own is applied once, however often the request is sent. A removal
  * repeats its request by itself (names.c), for the file that it was of.
  */
 static enum err ask(struct cache *c, const struct call *call, struct change_about *about,

@@ -13,8 +13,8 @@
 struct cache; /* cache/session/session.h */
 
 /*
- * Makes `change`. The inodes of `scope` are under change: the caller has begun it
- * (tree_change_begins), and ends it when the names in the tree are as the change made them. So no
+ * Lets the sandbox apply `change`. The inodes of `scope` are under change: the caller has begun it
+ * (tree_change_begins), and ends it when the names in the tree are as the change leaves them. So no
  * answer from in between is valid. The tree adopts the attributes in the answer: those of `target`,
  * the file at path (or path2) afterwards, and of the directories `dir` and `dir2`. Each may be
  * NULL.

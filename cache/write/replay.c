@@ -2,7 +2,7 @@
  * Replay: the ops that an earlier mount left in the journal. Their inodes are unknown here. So each
  * op is checked against the inodes that it expected, all leave in their order, and no new op
  * overtakes them. An op that had left already has its old number: the sandbox's record tells
- * whether it was made.
+ * whether it was applied.
  */
 #include "cache/write/writeback_inside.h"
 

@@ -1,7 +1,7 @@
 /*
- * Repeated batches: the answer was lost. A change that was made already is not made twice, and its
- * answer has the attributes of the file that is at its path by now. After later changes of the
- * batch that may be another file. So each file is looked up where the batch left it.
+ * Repeated batches: the answer was lost. A change that was applied already is not applied twice,
+ * and its answer has the attributes of the file that is at its path by now. After later changes of
+ * the batch that may be another file. So each file is looked up where the batch left it.
  */
 #include "cache/write/writeback_inside.h"
 
@@ -83,7 +83,7 @@ static enum err ask_for_places(
 
 	if (!kind || cache_is_of_the_call(kind))
 		return kind;
-	/* The changes are made even without these attributes. */
+	/* The changes are applied even without these attributes. */
 	*e = (struct error){ 0 };
 	return ERR_OK;
 }

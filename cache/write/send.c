@@ -106,10 +106,10 @@ static enum err try(struct writeback *p, struct batch *b, struct error *e)
 }
 
 /*
- * Whether another attempt may succeed. Lacking are the way to the sandbox, memory or room on the
- * disk here, or room for the record on the sandbox's disk. If that disk has no room for one change
- * alone, the change is refused, unless the request of another batch may have taken the room. Where
- * a part of the change may have been made, it waits.
+ * Whether another attempt may succeed. The obstacle is the way to the sandbox, memory or room on
+ * the disk here, or room for the record on the sandbox's disk. If that disk has no room for one
+ * change alone, the change is refused, unless the request of another batch may have taken the room.
+ * Where a part of the batch may have been applied, the batch waits.
  */
 static bool may_pass(const struct batch *b, enum err kind)
 {
@@ -144,8 +144,8 @@ static void repeat_locked(struct writeback *p, struct batch *b)
 }
 
 /*
- * Sends the same batch again, until there is an answer: changes that were made already are not made
- * twice. Called without the lock.
+ * Sends the same batch again, until there is an answer: changes that were applied already are not
+ * applied twice. Called without the lock.
  */
 static void try_until_answered(struct writeback *p, struct batch *b, struct error *e)
 {

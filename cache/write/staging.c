@@ -89,7 +89,7 @@ static void become_removal(struct writeback *p, struct op *q)
 
 /* ---- Small files in one change ---- */
 
-/* Whether the file was only made and written since. *write: the write; NULL: none. */
+/* Whether the file has at most one op since it was made. *write: this op; NULL: none. */
 static bool is_just_written(const struct inode_ops *b, struct op **write)
 {
 	*write = b->owes == 2 && b->last != b->maker ? b->last : NULL;

@@ -1,7 +1,7 @@
 /*
- * Times that stat(2) showed here stay true when the sandbox makes the change later. An editor that
- * finds another time takes the file for changed by another program, a build takes it for newer than
- * it is, rsync copies it again, and the kernel drops its pages.
+ * Times that stat(2) showed here stay true when the sandbox applies the change later. An editor
+ * that finds another time takes the file for changed by another program, a build takes it for newer
+ * than it is, rsync copies it again, and the kernel drops its pages.
  */
 #include "cache/write/writeback_inside.h"
 

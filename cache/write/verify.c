@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The items of one request. */
+/* The most items of one request. */
 #define ITEMS_MAX 256
 /*
  * The most requests for one file: enough for all contents of the batches under way, if each request
@@ -31,8 +31,8 @@ struct comparing {
 	unsigned char *own; /* contents that are in no batch's memory; or NULL */
 	size_t count;
 	uint64_t len;  /* the bytes of all items */
-	size_t same;   /* bytes of the present item that are the same */
-	bool is_other; /* the present item is not there */
+	size_t same;   /* bytes of the arriving item that match so far */
+	bool is_other; /* the arriving item does not match */
 	bool found;
 };
 

@@ -20,7 +20,7 @@
 
 /*
  * The last number that was given out and that the sandbox may know. A loss of power may lose the
- * notes of some numbers, and a change that gets one of these again would count as made. So the
+ * notes of some numbers, and a change that gets one of these again would count as applied. So the
  * numbers go on from the clock, which is ahead of them unless it was set back.
  */
 static uint64_t last_given_out(struct journal *j)

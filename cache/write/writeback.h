@@ -9,10 +9,10 @@
  * two plain batches at a time, so that the link is busy while the sandbox works.
  *
  * Where the sandbox is out of reach, the same batch is sent again for as long as the mount lasts.
- * Its changes are made once: the sandbox keeps a record. A change that the sandbox refuses fails,
- * with all that cannot be made without it. A failed change stays in the journal, and the tree goes
- * back to the sandbox's state. The next write, fsync or close for writing of the file reports the
- * failure, and so does the next barrier, once.
+ * Its changes are applied once: the sandbox keeps a record. A change that the sandbox refuses
+ * fails, with all that cannot be applied without it. A failed change stays in the journal, and the
+ * tree goes back to the sandbox's state. The next write, fsync or close for writing of the file
+ * reports the failure, and so does the next barrier, once.
  *
  * Threads of this module send the batches, so that a process that is killed while it waits takes no
  * data with it. A wait goes on while answers come, and else ends at the deadline on progress. The
@@ -117,14 +117,14 @@ enum err writeback_flush(struct writeback *p, const struct call *call, struct in
 	bool *synced, struct error *e);
 
 /*
- * Numbers a remote change, so that it is made once though a copy of the request may arrive, and so
- * that late copies of contents that were answered before do not overwrite it. `number`: from
+ * Numbers a remote change, so that it is applied once though a copy of the request may arrive, and
+ * so that late copies of contents that were answered before do not overwrite it. `number`: from
  * writeback_next_number(), or 0 for a new one.
  */
 void writeback_number_asked(struct writeback *p, uint64_t number, struct apply_request *request);
 /*
- * For a remote change that is sent again where no answer came, since it may have been made. 0: `p`
- * is NULL.
+ * For a remote change that is sent again where no answer came, since it may have been applied. 0:
+ * `p` is NULL.
  */
 uint64_t writeback_next_number(struct writeback *p);
 

@@ -367,15 +367,15 @@ void writeback_release_unsure_locked(struct writeback *p);
 /* ---- Conflicts (conflict.c) ---- */
 
 /*
- * Queues the refused op again, under another name, and that op takes its place. false: the refusal
- * is no conflict of names.
+ * Queues the refused op again, under another name: the new op is pending instead of `q`. false: the
+ * refusal is no conflict of names.
  */
 bool writeback_keep_both_locked(
 	struct writeback *p, struct op *q, enum err refusal, struct error *why);
 
-/* Whether `again` is `q` under another name, in place of `q`. */
+/* Whether `again` is `q` under another name, pending instead of `q`. */
 bool writeback_is_again(const struct op *q, const struct change *again);
-/* Whether `again` can be in place of some op, going by its new name. */
+/* Whether `again` can be pending instead of some op, going by its new name. */
 bool writeback_may_be_again(const struct change *again);
 
 /* ---- Ops that never leave (elide.c) ---- */
@@ -488,7 +488,7 @@ struct batch {
 	TAILQ_ENTRY(batch) link;  /* among the plain batches */
 	bool is_aside;            /* a batch of small saves, or of the second record */
 	bool is_urgent;           /* a user asks for this attempt */
-	bool is_repeated;         /* an answer was lost: the changes may have been made */
+	bool is_repeated;         /* an answer was lost: the changes may have been applied */
 	unsigned char *contents;  /* the contents of all changes */
 	bool is_ready;     /* `contents` are read, and the journal has that the batch leaves */
 	bool is_too_large; /* the way to the sandbox refused its size (batch_cut_locked()) */
@@ -604,7 +604,7 @@ void batch_put_back_locked(struct writeback *p, struct op *q);
 void batch_end_locked(struct writeback *p, const struct batch *b);
 /* Before batch_answered_locked(), and without the lock: stores the written contents here. */
 void batch_keep_contents(struct writeback *p, const struct batch *b);
-/* The sandbox made no change of the batch, for the reason `e`. */
+/* The sandbox applied no change of the batch, for the reason `e`. */
 void batch_refused_locked(struct writeback *p, struct batch *b, const struct error *e);
 /*
  * One change of the batch is damaged: it fails with all that need it, and the others leave again.
