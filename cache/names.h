@@ -6,11 +6,13 @@
 #include "cache/metadata.h"
 #include "cache/write/create_args.h"
 
-/* The new (or, not exclusive, the existing) entry is handed out like a lookup's. */
+/* The new (or, if not exclusive, the existing) entry is handed out like a lookup's. */
 enum err cache_make(struct cache *c, const struct call *call, struct inode *dir, const char *name,
 	const struct create_args *making, struct cache_entry *out, struct error *e);
 
-/* A file that has no name yet (O_TMPFILE), already open: to be given back with cache_close(), too. */
+/*
+ * A file that has no name yet (O_TMPFILE), already open: to be given back with cache_close(), too.
+ */
 enum err cache_make_nameless(struct cache *c, const struct call *call,
 	const struct create_args *making, struct cache_entry *out, struct error *e);
 
@@ -24,7 +26,7 @@ enum err cache_rmdir(struct cache *c, const struct call *call, struct inode *dir
 
 /*
  * The path of `i`, or of `name` in it where that is not NULL, below the shown directory, as it is
- * known now: nobody is asked. To be freed. ERR_STALE: it has no name any more.
+ * known now. The sandbox is not asked. To be freed. ERR_STALE: the inode has no name any more.
  */
 enum err cache_known_path(
 	struct cache *c, const struct inode *i, const char *name, char **out, struct error *e);

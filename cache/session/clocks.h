@@ -1,8 +1,9 @@
 /*
- * clocks.h - the time that decides how long something is used, wanted or silent; tests bring their own, and do not wait.
+ * clocks.h - the time that decides how long something is valid, in use or silent. Tests bring
+ * clocks of their own, and do not wait.
  *
- * Deadlines of calls and waits go by monotonic_ms() itself. Any function may be called from any thread, with NULL: the
- * system's clocks.
+ * Deadlines of calls and waits go by monotonic_ms() itself. Any function may be called from any
+ * thread. With NULL it uses the system's clocks.
  */
 #pragma once
 

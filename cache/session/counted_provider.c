@@ -27,15 +27,15 @@ static enum err note(const struct counted_provider *m, enum stats_verb verb, enu
 }
 
 /*
- * A caller whose time is over begins no question: the answer would come too late, and a change that
- * was asked for would be in doubt. The refusal says nothing of the sandbox.
+ * A caller whose time is over sends no request: the answer would come too late, and the outcome of
+ * a change would be unknown. The refusal says nothing of the sandbox.
  */
 static bool is_late(const struct call *call, struct error *e)
 {
 	return call && call->progress && call_check_time(call, e);
 }
 
-/* The same of what the sandbox itself was asked for. */
+/* As note(), for a request to the sandbox itself. */
 static enum err note_asked(const struct counted_provider *m, enum stats_verb verb, enum err outcome,
 	int64_t began_us, uint64_t bytes)
 {
@@ -95,7 +95,7 @@ enum err counted_apply(const struct counted_provider *m, const struct call *call
 	return note_asked(m, STATS_APPLY, kind, began_us, data_of(request));
 }
 
-/* ---- What comes in pieces ---- */
+/* ---- Answers in pieces ---- */
 
 struct fetching {
 	const struct counted_provider *metered;
@@ -103,7 +103,7 @@ struct fetching {
 	void *context;
 	int64_t began_us, first_us, last_us; /* the call, its first bytes and its last so far */
 	uint64_t received;                   /* bytes */
-	uint64_t bytes;                      /* since the first */
+	uint64_t bytes;                      /* since the first bytes */
 };
 
 static void note_bytes(struct fetching *f, size_t len)

@@ -1,9 +1,10 @@
 /*
  * counted_provider.h - a provider whose calls are counted and timed.
  *
- * The cache calls its provider through this, with one function for each of providers/provider.h that it uses and the same
- * meaning. What is counted as sent and received are the bytes that the call is about (contents, commands, output), as they
- * are before any coding for the wire. A stream of changes is no such call: it lasts as long as the mount is used.
+ * The cache calls its provider through this, with one function for each one of providers/provider.h
+ * that it uses. The meaning is the same. Counted as sent and received are the bytes that the call
+ * is about (contents, commands, output), before any coding for the wire. A stream of changes is not
+ * counted: it lasts as long as the mount is used.
  */
 #pragma once
 
@@ -16,12 +17,12 @@ struct lease; /* cache/lease/lease.h */
 
 struct counted_provider {
 	struct provider *provider;
-	struct stats *stats;                  /* NULL: nothing is counted */
-	struct bandwidth *bandwidth;          /* what fetches show of it; NULL: is not measured */
-	void (*link_failed)(struct lease *l); /* nobody answered; NULL: not reported */
-	struct lease *lease;                  /* what that is called with */
-	_Atomic int64_t
-		*unanswered_ms; /* when an apply last failed, monotonic; NULL: is not kept */
+	struct stats *stats;         /* NULL: nothing is counted */
+	struct bandwidth *bandwidth; /* where fetches are measured; NULL: nowhere */
+	/* Called when the sandbox did not answer; NULL: not reported. */
+	void (*link_failed)(struct lease *l);
+	struct lease *lease;            /* the argument of link_failed */
+	_Atomic int64_t *unanswered_ms; /* when an apply last failed, monotonic; NULL: not kept */
 };
 
 enum err counted_info(const struct counted_provider *m, const struct call *call,

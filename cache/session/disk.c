@@ -31,7 +31,9 @@ static enum err make_dirs(const char *dir, struct error *e)
 	return ERR_OK;
 }
 
-/* In a user namespace root's directories are somebody else's, and whoever has "/" has them all. */
+/*
+ * In a user namespace root's directories are another user's. The owner of "/" controls every path.
+ */
 static bool is_trusted(uid_t uid)
 {
 	struct stat root;
@@ -69,7 +71,7 @@ enum err disk_check_way(const char *dir, struct error *e)
 	for (char *slash = path; !kind && (slash = strchr(slash + 1, '/'));) {
 		*slash = '\0';
 		if (lstat(path, &st))
-			return ERR_OK; /* what is made below is ours, or fails */
+			return ERR_OK; /* what is made below belongs to this user, or fails */
 		kind = check_step(path, &st, e);
 		*slash = '/';
 	}

@@ -6,18 +6,21 @@
 #include "providers/base/error.h"
 
 /*
- * Opens `dir` for reading; made with mode 0700 if it is not there, parents as well. ERR_DENIED: others may write to it, or
- * made it: it is not to be trusted with what files hold.
+ * Opens `dir` for reading. A missing directory is made with mode 0700, and its parents as well.
+ * ERR_DENIED: other users may write to it, or made it, so it is not safe for what files hold.
  */
 enum err disk_open_own(int *out, const char *dir, struct error *e);
 
 /*
- * Whether `dir`, an absolute path that need not be there yet, may become such a directory: no link
- * and no directory on the way is another user's (root may have made them, or who has "/"), none can
- * be written to by everybody unless it is sticky as /tmp is, and `dir` itself, if it is there, is
- * as above. ERR_DENIED names what is not so.
+ * Whether `dir`, an absolute path that need not exist yet, may become such a directory. No link and
+ * no directory on the way may be another user's (root may have made them, or the owner of "/").
+ * None may be writable by everybody unless it is sticky as /tmp is. `dir` itself, if it exists,
+ * must be as above. ERR_DENIED names what is not so.
  */
 enum err disk_check_way(const char *dir, struct error *e);
 
-/* errno in the system's words, about `path` on this machine: an error's own are about the sandbox. */
+/*
+ * errno in the system's words, about `path` on this machine: an error's own words are about the
+ * sandbox.
+ */
 enum err disk_error(const char *path, struct error *e);

@@ -1,8 +1,9 @@
 /*
- * fault.h - places where a test kills this process. Nothing of it is in an ordinary build.
+ * fault.h - places where a test kills this process. An ordinary build has none of them.
  *
- * Compiled with -DFAULT_POINTS (make FAULTS=1) and started with SANDBOXFS_FAULT=NAME:COUNT the process kills itself with
- * SIGKILL when it comes to the place NAME for the COUNTth time. grep fault_ names them.
+ * Compiled with -DFAULT_POINTS (make FAULTS=1) and started with SANDBOXFS_FAULT=NAME:COUNT the
+ * process kills itself with SIGKILL when it comes to the place NAME for the COUNTth time. `grep
+ * fault_` finds the names.
  */
 #pragma once
 

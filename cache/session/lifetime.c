@@ -9,27 +9,27 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Where -o lifetime= is not given: sandboxfs-providers(7) names it. */
+/* The time where -o lifetime= is not given: sandboxfs-providers(7) names it. */
 #define DEFAULT_S 300
-/* From a renewal that failed to the next one. */
+/* The pause after a renewal that failed. */
 #define AGAIN_MS 5000
 
 struct lifetime {
 	struct counted_provider provider;
 	int64_t wanted_s, used_for_ms, progress_ms;
 	bool (*is_pending)(void *context);
-	void *context; /* of is_pending */
+	void *context; /* the argument of is_pending */
 	pthread_t thread;
 	struct cancel cancel;
-	_Atomic int64_t used_ms; /* monotonic, like all that follow */
+	_Atomic int64_t used_ms; /* monotonic, like the times below */
 	_Atomic int holders;
 	atomic_bool is_asleep; /* a renewal is due and waits for use */
 	pthread_mutex_t lock;  /* guards what follows */
 	pthread_cond_t moved;
 	int64_t ends_ms, renew_ms;
-	bool is_over;    /* nothing is to be renewed any more */
-	bool has_looked; /* what became of the sandbox at its end */
-	bool has_failed; /* the last renewal, and that was said */
+	bool is_over;    /* there is nothing to renew any more */
+	bool has_looked; /* the state of the sandbox at its end was looked up */
+	bool has_failed; /* the last renewal failed, and that was logged */
 };
 
 /* ---- When ---- */
@@ -62,7 +62,7 @@ static bool is_to_look(const struct lifetime *l)
 
 /*
  * Returns, with the lock, when a renewal is due and the mount in use, or when the sandbox is at its
- * end; false: it is over.
+ * end; false: the thread is to end.
  */
 static bool wait_for_turn(struct lifetime *l)
 {
@@ -110,10 +110,10 @@ static void take_renewal(struct lifetime *l, int64_t left_s)
 {
 	l->has_failed = false;
 	if (left_s < 0)
-		l->is_over = true; /* it has no end any more */
+		l->is_over = true; /* the sandbox has no end any more */
 	else
 		set_end(l, left_s);
-	/* A vendor that gives no more is not asked all the time. */
+	/* A vendor that does not extend the time is not asked all the time. */
 	if (l->renew_ms < monotonic_ms() + AGAIN_MS && left_s < l->wanted_s / 2)
 		l->renew_ms = monotonic_ms() + AGAIN_MS;
 }
@@ -133,7 +133,7 @@ static void renew_in_turn(struct lifetime *l)
 		take_renewal(l, left_s);
 }
 
-/* The provider remembers a sandbox that is gone. What else became of it is found out by use. */
+/* The provider remembers a sandbox that is gone. The next use finds out any other outcome. */
 static void look_in_turn(struct lifetime *l)
 {
 	const struct call call = {

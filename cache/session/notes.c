@@ -1,4 +1,7 @@
-/* What answers tell besides: errors that a person should hear of, how much room there is, and the sandbox's clock. */
+/*
+ * Further facts from answers: errors that a person should see, the free room, and the sandbox's
+ * clock.
+ */
 #include "cache/session/session.h"
 
 #include "providers/base/log.h"
@@ -50,7 +53,7 @@ void cache_note_space(struct cache *c, const struct space *space)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* An answer that tells of a time so long ago was not on its way all the time: the clock was set back. */
+/* An answer with a time this long ago was not on its way for all of it: the clock was set back. */
 #define SET_BACK_NS ((int64_t)CALL_PROGRESS_MS * 1000000)
 
 static int64_t ns_between(struct timespec from, struct timespec to)
@@ -69,7 +72,7 @@ static struct timespec clock_locked(const struct cache *c, int64_t now_ms)
 	return now;
 }
 
-/* The latest answer is not the one that was least long on its way. */
+/* The latest answer is not always the one with the shortest way. */
 void cache_note_clock(struct cache *c, const struct timespec *now)
 {
 	int64_t now_ms = monotonic_ms();

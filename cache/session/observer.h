@@ -1,5 +1,5 @@
 /*
- * observer.h - who observes the cache, which is fs/, and the reports to it.
+ * observer.h - the observer of the cache, which is fs/, and the reports to it.
  */
 #pragma once
 
@@ -11,24 +11,35 @@ struct cache;
 struct inode; /* cache/tree/tree.h */
 
 /*
- * What the cache tells the kernel's view of it, from any thread: the receiver waits for no request and does not call back,
- * since locks of the cache may be held: it queues.
+ * The reports of the cache to the kernel's side. They come from any thread, and locks of the cache
+ * may be held. So the receiver waits for no request and does not call back: it queues.
  */
 struct cache_observer {
-	/* Forget attributes; `pages`: contents too. `ino` is what the inode was handed out as. */
+	/*
+	 * Attributes are to be forgotten; `pages`: contents, too. `ino` is the number that the
+	 * inode was handed out with.
+	 */
 	void (*inode_changed)(void *context, struct inode *inode, bool pages);
-	/* Likewise the attributes of cache_delegate_attr(): they are to be forgotten before whoever changed something is answered. */
+	/*
+	 * The attributes of cache_delegate_attr() are to be forgotten, before the call that changed
+	 * something is answered.
+	 */
 	void (*inode_revoked)(void *context, struct inode *inode);
-	/* Forget the name. `is_gone`: the sandbox does not have it any more. */
+	/* The name is to be forgotten. `is_gone`: the sandbox does not have it any more. */
 	void (*name_changed)(void *context, struct inode *dir, const char *name, bool is_gone);
-	/* Everything that was handed out is in doubt: cache_take_outdated() says what that is. */
+	/* Everything that was handed out is invalid: cache_take_outdated() says what that is. */
 	void (*all_outdated)(void *context);
-	/* Somebody else changed something in the sandbox; `kind` and `path` as providers/verbs.h has them. */
+	/*
+	 * Something in the sandbox was changed there, not through this mount. `kind` and `path` are
+	 * as providers/verbs.h has them.
+	 */
 	void (*changed)(void *context, enum watch_kind kind, const char *path, bool is_dir);
 	void *context;
 };
 
-/* NULL: nobody. When it returns the one before is not called any more. */
+/*
+ * Sets the observer; NULL: none. When the call returns the former observer is not called any more.
+ */
 void cache_observe(struct cache *c, const struct cache_observer *observer);
 
 /* Reports to the observer, if there is one. */
@@ -36,5 +47,5 @@ void cache_tell_inode(struct cache *c, struct inode *i, bool pages);
 void cache_tell_revoked(struct cache *c, struct inode *i);
 void cache_tell_name(struct cache *c, struct inode *dir, const char *name, bool is_gone);
 void cache_tell_all_outdated(struct cache *c);
-/* Of a change that the sandbox told of and that was not made here. */
+/* Reports a change that the sandbox reported and that was not made here. */
 void cache_tell_changed(struct cache *c, enum watch_kind kind, const char *path, bool is_dir);

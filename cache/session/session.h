@@ -2,8 +2,8 @@
  * session.h - what the parts of the cache share.
  *
  * The parts are folders, each of which calls only those before it: session, blocks, journal, tree,
- * lease, read, write, and then the cache's face (cache.h, metadata.h, contents.h, names.h). What a
- * part needs of one behind it is an upcall.
+ * lease, read, write, and then the cache's face (cache.h, metadata.h, contents.h, names.h). A call
+ * to a part behind is an upcall.
  */
 #pragma once
 
@@ -34,17 +34,22 @@ struct background_fetch; /* cache/read/background_fetch.h */
 struct block_read;       /* cache/read/block_read.h */
 struct writeback;        /* cache/write/writeback.h */
 
-/* What a part asks of those behind it. cache_new() sets all of them. */
+/* The calls to parts behind. cache_new() sets all of them. */
 struct upcalls {
-	/* The sandbox has what is pending of `i`; of the names on the way to it; all, for an audit. */
+	/*
+	 * Return when the sandbox has the pending changes of `i`; of the names on the way to it; or
+	 * all, for an audit.
+	 */
 	enum err (*drain)(
 		struct cache *c, const struct call *call, struct inode *i, struct error *e);
 	enum err (*drain_path)(
 		struct cache *c, const struct call *call, struct inode *i, struct error *e);
 	enum err (*drain_to_audit)(struct cache *c, const struct call *call, struct error *e);
-	/* Why nothing that is pending can be sent now; ERR_OK: nothing is known against it. */
+	/* The reason why nothing pending can be sent now; ERR_OK: none is known. */
 	enum err (*trouble)(struct cache *c, struct error *e);
-	/* Forgets what was fetched and not read yet; `all`: of what is read in sequence, too. */
+	/*
+	 * Forgets what was fetched and not read yet; `all`: what was read ahead of a sequence, too.
+	 */
 	void (*drop_fetched)(struct cache *c, bool all);
 	/* cache_attr() and cache_close(). */
 	enum err (*attr)(struct cache *c, const struct call *call, struct inode *i,
@@ -56,80 +61,90 @@ struct cache {
 	struct provider *provider;
 	struct upcalls upcalls;
 	struct tree *tree;
-	struct walk *walk;         /* NULL: the sandbox is on this machine */
-	struct lease *lease;       /* NULL: likewise, or no answer is to be believed */
-	struct validity *validity; /* NULL: likewise, or no answer is to be believed */
+	struct walk *walk;   /* NULL: the sandbox is on this machine */
+	struct lease *lease; /* NULL: a sandbox on this machine, or no answer is valid later */
+	/* NULL: a sandbox on this machine, or no answer is valid later. */
+	struct validity *validity;
 	struct cache_options options;
 	struct sandbox_info sandbox;
 	struct stats stats;
 	_Atomic int64_t unanswered_ms;   /* when an apply last failed, monotonic: leftovers.h */
 	struct counted_provider counted; /* the provider, as it is called */
 	struct bandwidth bandwidth;      /* of the connection to it */
-	pthread_rwlock_t observing; /* guards what follows; held for reading while it is told */
+	pthread_rwlock_t observing;      /* guards `observer`; held for reading during a report */
 	struct cache_observer observer;
-	pthread_rwlock_t doubting; /* guards the next one; held for reading while all is doubted */
-	bool is_ending;            /* what would be put in doubt is being freed */
-	_Atomic uint64_t uses;     /* cache_used() */
-	_Atomic unsigned
-		listeners;   /* cache_listen(): the stream of changes stays while there are any */
-	atomic_bool has_run; /* a command or a job, which has ended */
-	struct lifetime *lifetime;              /* NULL: the sandbox has no end */
-	unsigned char journal[JOURNAL_ID_SIZE]; /* this mount's changes, in the sandbox's record */
-	_Atomic uint64_t staged_names;          /* how many staging names were given out */
-	struct writeback *writeback;            /* NULL: writes go straight through */
-	struct read_ahead *read_ahead;          /* NULL: every read asks */
-	struct prefetch *prefetch;              /* NULL: no files are read together */
-	struct background_fetch *background_fetch; /* NULL: no file is fetched behind its reader */
-	struct block_store *block_store;           /* NULL: nothing is; nor the next */
+	/* Guards `is_ending`; held for reading while all is invalidated. */
+	pthread_rwlock_t doubting;
+	bool is_ending;        /* the parts that would be invalidated are being freed */
+	_Atomic uint64_t uses; /* the number of calls of cache_used() */
+	/* Callers of cache_listen(): the stream of changes stays while there are any. */
+	_Atomic unsigned listeners;
+	atomic_bool has_run;       /* a command or a job has run and ended */
+	struct lifetime *lifetime; /* NULL: the sandbox has no end */
+	/* The ID of this mount's changes in the sandbox's record. */
+	unsigned char journal[JOURNAL_ID_SIZE];
+	_Atomic uint64_t staged_names; /* the number of staging names given out */
+	struct writeback *writeback;   /* NULL: no change is sent later */
+	struct read_ahead *read_ahead; /* NULL: every read asks the sandbox */
+	struct prefetch *prefetch;     /* NULL: files are not read together */
+	/* NULL: no file is fetched whole in the background. */
+	struct background_fetch *background_fetch;
+	struct block_store *block_store; /* NULL: nothing is stored; `block_read` is NULL, too */
 	struct block_read *block_read;
-	struct shown *shown; /* NULL: nothing is remembered for later mounts */
+	struct shown *shown; /* NULL: nothing is kept for later mounts */
 	struct retries *retries;
 	pthread_mutex_t lock; /* guards what follows */
 	struct space space;
-	uint64_t grown; /* bytes of files, since that was last asked for their sake (room.h) */
-	struct timespec clock; /* the sandbox's, when it was last heard of */
+	uint64_t grown; /* bytes by which files grew since the room was last asked for (room.h) */
+	struct timespec clock; /* the sandbox's clock, at `clock_ms` */
 	int64_t clock_ms;
-	struct timespec changed; /* the last time that cache_time_of_change() gave */
+	struct timespec changed; /* the last time that cache_time_of_change() returned */
 	struct last_errors errors;
 };
 
 /*
- * The call of work that no operation waits for: such a call never
- * wakes a paused sandbox. An operation passes on its own call, which does.
+ * The call for work that no operation waits for: such a call never wakes a paused sandbox. An
+ * operation passes on its own call, which does.
  */
 struct call cache_call_of_ours(const struct cache *c, const struct cancel *cancel);
-/* How often the mount was used so far. Growth means: pending work is a user's request again. */
+/* The number of uses of the mount so far. Growth means: pending work is a user's request again. */
 uint64_t cache_uses(const struct cache *c);
 
-/* Until when what is asked now may be believed. */
+/* Until when an answer to a question of this moment is valid: monotonic milliseconds. */
 int64_t cache_attr_until(const struct cache *c);
 int64_t cache_name_until(const struct cache *c);
 
-/* Remembers an error that a person should hear of, and logs it. Ordinary refusals (no such file) are not. */
+/*
+ * Keeps an error that a person should see, and logs it. Ordinary refusals (no such file) are not
+ * kept.
+ */
 void cache_note_error(struct cache *c, const char *path, const struct error *e);
-/* Whether nothing on the root's file system can be changed, as far as the sandbox has told. */
+/* Whether nothing on the root's file system can be changed, as far as the sandbox has reported. */
 bool cache_is_read_only(struct cache *c);
 void cache_note_space(struct cache *c, const struct space *space);
-/* The same of a change that was acknowledged and then refused, or that cannot be sent, whatever the reason. */
+/*
+ * As cache_note_error(), for a change that was acknowledged and then refused, or that cannot be
+ * sent, whatever the reason.
+ */
 void cache_note_lost(struct cache *c, const char *path, const struct error *e);
-/* An answer carried the sandbox's clock, or the time of a change that it was about. */
+/* Notes the sandbox's clock from an answer, or the time of a change that the answer is about. */
 void cache_note_clock(struct cache *c, const struct timespec *now);
-/* What it shows by now at least. */
+/* The least time that the sandbox's clock shows by now. */
 struct timespec cache_clock(struct cache *c);
 /*
- * The time of a change that is made here now: later than that of every change before, so that the
- * times of all files have the order of the calls.
+ * The time of a change that is made here now. It is later than that of every change before, so that
+ * the times of all files have the order of the calls.
  */
 struct timespec cache_time_of_change(struct cache *c);
-/* Whether such an answer may be the fault of a path that leads elsewhere by now. */
+/* Whether the error may come from a path that leads elsewhere by now. */
 bool cache_may_be_lost(enum err kind);
-/* Whether it says nothing of what was asked for, but that nobody could be asked. */
+/* Whether the error says nothing of the request, but that the sandbox could not be asked. */
 bool cache_is_of_the_call(enum err kind);
 /*
- * The same, and of a whole batch that a server in trouble, or an answer without sense, says nothing
- * of what is in it, though it may have been done; or that there was no memory to ask, or the
- * account's quota is used up: asked again, it may be told.
+ * As cache_is_of_the_call(), and also of a whole batch: a server that failed, or an answer without
+ * sense, says nothing of the ops in the batch, though they may have been done. Lack of memory for
+ * the request, and an account's used-up quota, count too: asked again, the sandbox may answer.
  */
 bool cache_is_no_answer(enum err kind);
-/* The sandbox, or who stands before it, is not in a state to answer. */
+/* Whether the sandbox, or the server before it, is not in a state to answer. */
 bool cache_is_offline(enum err kind);

@@ -1,6 +1,6 @@
 #include "cache/session/stats.h"
 
-/* From a call within this machine to one that moved a large file. */
+/* The shortest is a call within this machine, the longest one that moved a large file. */
 static const int64_t bounds_ms[] = { 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000,
 	30000, 60000 };
 
@@ -8,7 +8,7 @@ static const int64_t bounds_ms[] = { 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2
 
 _Static_assert(BOUNDS_COUNT + 1 == STATS_BUCKETS, "a bucket for each bound, and one more");
 
-/* Nothing is read by way of them: no order is needed. */
+/* No other memory is read by way of the counters: no order is needed. */
 static void add(_Atomic uint64_t *to, uint64_t count)
 {
 	atomic_fetch_add_explicit(to, count, memory_order_relaxed);

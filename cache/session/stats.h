@@ -1,8 +1,9 @@
 /*
  * stats.h - what the cache counts of its work, for `.sandbox/stats`.
  *
- * Everything only grows, from zero at the mount on. Any function may be called from any thread; none takes a lock, so what
- * is read while others count may miss what they are at. Where a struct stats is taken, NULL is allowed and counts nothing.
+ * All counters only grow, from zero at the mount on. Any function may be called from any thread.
+ * None takes a lock, so that a reader may miss counts that are being added. A struct stats may be
+ * NULL: nothing is counted.
  */
 #pragma once
 
@@ -13,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*      counter, its name after "sandboxfs_", what it counts */
+/* counter, its name after "sandboxfs_", what it counts */
 #define STATS_COUNTER_ROWS(X)                                                                      \
 	X(BLOCK_HITS, "block_hits_total", "Blocks of contents that were found on the local disk.") \
 	X(BLOCK_MISSES, "block_misses_total",                                                      \
@@ -35,10 +36,10 @@ enum stats_counter {
 #define X(counter, name, help) STATS_##counter,
 	STATS_COUNTER_ROWS(X)
 #undef X
-		STATS_COUNTERS, /* how many there are */
+		STATS_COUNTERS, /* the number of counters */
 };
 
-/* The verbs of the provider that the cache uses, as they are called in labels. */
+/* The verbs of the provider that the cache uses, by their names in labels. */
 #define STATS_VERB_ROWS(X)                                                                         \
 	X(LIST, "list")                                                                            \
 	X(FETCH, "fetch")                                                                          \
@@ -54,15 +55,15 @@ enum stats_verb {
 		STATS_VERBS,
 };
 
-/* One for each kind of error; ERR_OK is the first. */
+/* The number of outcomes: one for each kind of error. ERR_OK is the first. */
 #define STATS_OUTCOMES (ERR_OVERFLOW + 1)
-#define STATS_BUCKETS  16 /* for how long calls took: stats_bound_ms() */
+#define STATS_BUCKETS  16 /* for the durations of calls: stats_bound_ms() */
 
-/* Of one verb. */
+/* The counts of one verb. */
 struct stats_calls {
 	_Atomic uint64_t outcomes[STATS_OUTCOMES];
 	_Atomic uint64_t buckets[STATS_BUCKETS]; /* not cumulative: each call is in one */
-	_Atomic uint64_t time_us;                /* the sum */
+	_Atomic uint64_t time_us;                /* the sum of the durations */
 	_Atomic uint64_t sent, received;         /* bytes of contents, commands and output */
 };
 
@@ -72,7 +73,7 @@ struct stats {
 };
 
 void stats_add(struct stats *s, enum stats_counter counter, uint64_t count);
-/* A call came to its end. */
+/* Counts a call that came to its end. */
 void stats_add_call(struct stats *s, enum stats_verb verb, enum err outcome, int64_t time_us);
 void stats_add_sent(struct stats *s, enum stats_verb verb, uint64_t bytes);
 void stats_add_received(struct stats *s, enum stats_verb verb, uint64_t bytes);
@@ -81,5 +82,5 @@ void stats_add_received(struct stats *s, enum stats_verb verb, uint64_t bytes);
 const char *stats_counter_name(enum stats_counter counter);
 const char *stats_counter_help(enum stats_counter counter);
 const char *stats_verb_name(enum stats_verb verb);
-/* The longest that a call in this bucket took, in milliseconds; -1: the last has no bound. */
+/* The longest duration of a call in this bucket, in milliseconds; -1: the last has no bound. */
 int64_t stats_bound_ms(size_t bucket);

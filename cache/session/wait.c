@@ -2,7 +2,7 @@
 
 #include "providers/base/condition.h"
 
-/* So long goes by until a cancelled call is noticed: a person takes it for at once. */
+/* A cancelled call is noticed after this time. To a person it is at once. */
 #define LOOK_MS 50
 
 enum err wait_briefly_locked(
