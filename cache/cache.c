@@ -28,7 +28,10 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* Inodes known beyond those the kernel uses: with its name one takes 400 bytes, and all of them less than 100 MB. */
+/*
+ * The inodes known beyond those that the kernel uses. One with its name takes 400 bytes, and all
+ * take less than 100 MB.
+ */
 #define CACHE_IDLE_MAX 220000
 
 /* ---- Life ---- */
@@ -85,7 +88,9 @@ static enum err start_lifetime(struct cache *c, struct error *e)
 					: lifetime_new(&c->lifetime, &c->counted, &options, e);
 }
 
-/* Of an open file the pages, too: who has it mapped asks for no attributes. */
+/*
+ * The pages of an open file are dropped, too: a program that has it mapped asks for no attributes.
+ */
 static void pass_on(void *context, const struct tree_told *told)
 {
 	struct cache *c = context;
@@ -102,7 +107,7 @@ static void pass_on(void *context, const struct tree_told *told)
 	}
 }
 
-/* Where that is impossible all is shown again as the sandbox has it. */
+/* Where this is impossible all is shown again as the sandbox has it. */
 static void start_shown(struct cache *c)
 {
 	const struct shown_options options = { .dir = c->options.contents_dir,
@@ -118,7 +123,7 @@ static void start_shown(struct cache *c)
 	tree_remembers(c->tree, c->shown);
 }
 
-/* What connecting told of the root is believed like any answer: mounting asks for it next. */
+/* The root's attributes from connecting are valid like any answer: mounting asks for them next. */
 static enum err new_tree(struct cache *c, const struct root_facts *root, struct error *e)
 {
 	const struct tree_news news = {
@@ -220,7 +225,7 @@ struct watch_request cache_opening(const struct cache_options *options)
 	struct watch_request opening = { .first = NULL };
 
 	memcpy(opening.watcher, options->watcher, sizeof opening.watcher);
-	/* Where no answer is believed nothing is asked before it is wanted. */
+	/* Where no answer stays valid nothing is asked before it is wanted. */
 	if (options->attr_ms && options->entry_ms)
 		opening.first = walk_opening();
 	return opening;
@@ -290,7 +295,10 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	return ERR_OK;
 }
 
-/* What is pending stays in the journal; of what was sent nothing more is needed in the sandbox. */
+/*
+ * Pending changes stay in the journal. The sandbox need not keep anything for the ones that were
+ * sent.
+ */
 static void end_pending(struct cache *c)
 {
 	struct leftovers_journal journal = { .was_there = writeback_took_up(c->writeback) };
@@ -317,7 +325,8 @@ void cache_free(struct cache *c)
 	background_fetch_free(c->background_fetch);
 	block_read_free(c->block_read);
 	end_pending(c);
-	block_store_free(c->block_store); /* the threads that send keep contents there */
+	/* After the threads that send, which keep contents there. */
+	block_store_free(c->block_store);
 	lease_free(c->lease);
 	validity_free(c->validity);
 	tree_free(c->tree);
@@ -382,7 +391,7 @@ enum err cache_execute(struct cache *c, const struct call *call,
 	struct call heard = call ? *call : (struct call){ 0 };
 	int64_t silence_ms = heard.progress_ms;
 
-	/* A command may be silent for hours, but what comes before it is the sandbox's to answer in time. */
+	/* A command may be silent for hours. The sandbox's answers before it must come in time. */
 	heard.progress_ms = cache_progress_ms(c);
 	enum err kind = cache_sync(c, &heard, e);
 

@@ -69,7 +69,7 @@ static enum err set_attr(struct cache *c, const struct call *call, struct inode 
 	bool decided = false;
 	enum err kind = local_setattr(c, call, i, &w.change, &decided, e);
 
-	/* What was made here needs no trust. */
+	/* A file that was made here can be changed without an audit. */
 	if (!kind && !decided)
 		kind = local_restore(c, call, e);
 	if (!kind && !decided)
@@ -99,16 +99,22 @@ static enum err write_now(struct cache *c, const struct call *call, struct inode
 	if (w.result.count != len)
 		return error_set(e, ERR_NO_SPACE, "%llu of %zu bytes written",
 			(unsigned long long)w.result.count, len);
-	/* Somebody in the sandbox appended before us: what the kernel has cached of the end is not the end. */
+	/*
+	 * A program in the sandbox appended first: the end that the kernel has cached is not the
+	 * end.
+	 */
 	if (op == CHANGE_APPEND && w.result.offset != offset)
 		cache_tell_inode(c, i, true);
 	return ERR_OK;
 }
 
-/* Beyond it the sandbox's file system may say that a file cannot be so large, and whoever writes should hear of it. */
+/*
+ * Beyond this size the sandbox's file system may say that a file cannot be so large, and the writer
+ * should get that error.
+ */
 #define FOLLOWS_END_MAX ((uint64_t)1 << 40)
 
-/* Whether it may be acknowledged before the sandbox has it. */
+/* Whether the write may be acknowledged before the sandbox has it. */
 static bool may_follow(
 	struct cache *c, struct inode *i, uint64_t offset, size_t len, unsigned flags)
 {
@@ -186,7 +192,10 @@ enum err cache_fsync(struct cache *c, const struct call *call, struct inode *i, 
 	return kind || synced ? kind : change_inode(c, i, &w, e);
 }
 
-/* What is copied must be there, and what was written before must not come after it. */
+/*
+ * The source must be complete in the sandbox, and earlier writes to the target must not come after
+ * the copy.
+ */
 static enum err drain_both(struct cache *c, const struct call *call, struct inode *from,
 	struct inode *to, struct error *e)
 {
@@ -285,8 +294,8 @@ enum err cache_read(struct cache *c, const struct call *call, struct inode *i, u
 }
 
 /*
- * A file that has all its blocks has no holes, as far as anybody may rely on them: lseek(2) lets a file system show data
- * to the end. What is known of its size must be believed.
+ * A file that has all its blocks has no holes, as far as any program may rely on them: lseek(2)
+ * lets a file system show data to the end. The known size must be valid.
  */
 static bool has_no_holes(struct cache *c, struct inode *i, uint64_t *size)
 {
@@ -336,7 +345,7 @@ static enum err permission_to_open(
 	if (is_to_write(flags) && is_on_read_only(c, attr))
 		return error_set(e, ERR_READ_ONLY, "the sandbox's file system is read-only");
 	if (c->options.owners_from_caller)
-		return ERR_OK; /* the kernel here judged the caller by what is shown, which is what is */
+		return ERR_OK; /* the kernel here checked the caller against the attributes shown */
 	if ((flags & O_ACCMODE) != O_WRONLY)
 		want |= JUDGE_READ;
 	if (is_to_write(flags))
@@ -371,7 +380,7 @@ static enum err check_open(
 	return kind ? kind : permission_to_open(c, &attr, flags, e);
 }
 
-/* It counts as open from the beginning: a removal meanwhile keeps the file. */
+/* The file counts as open from the beginning: a removal meanwhile keeps it. */
 static enum err open_file(struct cache *c, const struct call *call, struct inode *i, int flags,
 	bool *keep_pages, struct error *e)
 {
@@ -404,7 +413,7 @@ enum err cache_open_made(struct cache *c, const struct call *call, struct cache_
 
 	if (kind)
 		return kind;
-	/* Not exclusive, and there was one that we did not know of. */
+	/* The call was not exclusive, and there was a file that was not known here. */
 	if (flags & O_TRUNC && made->attr.size) {
 		kind = empty_file(c, call, i, e);
 		if (!kind)

@@ -80,17 +80,18 @@ static int64_t left_ms(int64_t until_ms)
 
 /* ---- One entry ---- */
 
-/* What a list of a single start said. */
+/* The answer to a list of a single start. */
 struct self {
 	struct cache *cache;
 	const struct call *call;
-	struct inode *inode; /* which must be the one; NULL: a name, whatever it stands for */
+	/* The inode that the answer must be about; NULL: a name, for any inode. */
+	struct inode *inode;
 	uint32_t flags;
-	uint64_t seen; /* when it was asked */
+	uint64_t seen; /* when the question was asked */
 	enum err err;
 	struct tree_news news;
 	char link[VERB_LINK_MAX + 1];
-	const char *xattr_name; /* with LIST_XATTRS: the value of this one, NULL all names */
+	const char *xattr_name; /* with LIST_XATTRS: the name of one value, or NULL for all names */
 	struct buf *xattr_out;
 	bool xattr_found;
 };
@@ -213,7 +214,7 @@ static enum err learn_lookup(
 	return ERR_OK;
 }
 
-/* How long the kernel may believe that a name does not exist. */
+/* How long the kernel may keep a negative entry. */
 static int64_t absence_ms(struct cache *c, struct inode *dir, const char *name, int64_t until_ms)
 {
 	int64_t left = left_ms(until_ms);
@@ -221,7 +222,7 @@ static int64_t absence_ms(struct cache *c, struct inode *dir, const char *name, 
 	return left && tree_give_negative(c->tree, dir, name, until_ms) ? left : 0;
 }
 
-/* From memory. */
+/* The answer from memory. */
 static enum tree_answer find_name(struct cache *c, const struct looking *l)
 {
 	struct inode *known;
@@ -279,13 +280,13 @@ static enum err look_up(struct cache *c, struct looking *l, struct error *e)
 	}
 }
 
-/* Who looks a file up again, because it was replaced, is to find it at the next step, too. */
+/* A file that is looked up again, because it was replaced, is to be found at the next step, too. */
 static bool is_kept(struct cache *c, const struct looking *l)
 {
 	return !S_ISREG(l->out->attr.mode) || retry_finds(c, l->call, l->out->inode);
 }
 
-/* Each of them is in vain because this name changed while it was asked for. */
+/* Each try is in vain because this name changed during the question. */
 #define LOOKUP_TRIES 8
 
 enum err cache_lookup(struct cache *c, const struct call *call, struct inode *dir, const char *name,
@@ -316,8 +317,8 @@ enum err cache_lookup(struct cache *c, const struct call *call, struct inode *di
 }
 
 /*
- * A look at the root gives up early, and whoever looks is shown what is known (root_attr()): a late
- * answer is no error to report. The root's path never moves.
+ * A question about the root has a short deadline, after which what is known is shown (root_attr()):
+ * a late answer is no error to report. The root's path never moves.
  */
 static enum err ask_root(struct cache *c, struct self *s, struct error *e)
 {
@@ -345,7 +346,7 @@ static enum err refresh(struct cache *c, struct inode *i, struct self *s, struct
 	return kind;
 }
 
-/* With everything that stands in the same directory, if that is due. */
+/* Asks for the attributes of everything in the same directory, if that is due. */
 static enum err refresh_together(
 	struct cache *c, const struct call *call, struct inode *i, struct error *e)
 {
@@ -356,7 +357,7 @@ static enum err refresh_together(
 	return kind;
 }
 
-/* For how long. */
+/* Returns for how long the attributes are delegated. */
 static int64_t lend(
 	struct cache *c, const struct call *call, struct inode *i, bool ahead, struct attr *out)
 {
@@ -386,7 +387,7 @@ static enum err ask_attr(struct cache *c, const struct call *call, struct inode 
 
 	if (kind || attr_is_known(c, call, i, ahead, out, valid_ms))
 		return kind;
-	/* Of writes on their way only the sandbox can tell what they make of the file. */
+	/* While writes are pending only the sandbox can tell the file's attributes after them. */
 	kind = writeback_drain(c->writeback, call, i, e);
 	*valid_ms = lend(c, call, i, ahead, out);
 	if (kind || *valid_ms)
@@ -400,12 +401,15 @@ static enum err ask_attr(struct cache *c, const struct call *call, struct inode 
 		return error_set(e, ERR_NO_MEMORY, "attributes");
 	s->cache = c;
 	s->call = call;
-	/* Unless it was removed here meanwhile, and lives on in memory. */
+	/* An inode that was removed here meanwhile lives on in memory, and is no error. */
 	if (refresh(c, i, s, &why) && !tree_is_gone(c->tree, i))
 		return error_set(e, why.kind, "%s", why.text);
 	*valid_ms = lend(c, call, i, ahead, out);
 	if (!*valid_ms) {
-		/* A change of ours runs meanwhile: this answer is as good as any, but only for now. */
+		/*
+		 * A local change goes on meanwhile: this answer is as good as any, but only for
+		 * now.
+		 */
 		*out = s->news.attr;
 		tree_show(c->tree, i, out);
 	}
@@ -413,8 +417,9 @@ static enum err ask_attr(struct cache *c, const struct call *call, struct inode 
 }
 
 /*
- * The way to `.sandbox` leads through the root: what it tells is wanted most where the sandbox is out of reach. There are
- * vendors that tell what a command prints once a second. One that did not answer is asked again a little later.
+ * The way to `.sandbox` leads through the root, and is wanted most where the sandbox is offline.
+ * Some vendors send a command's output once a second. A sandbox that did not answer is asked again
+ * a little later.
  */
 #define ROOT_WAIT_MS  3000
 #define ROOT_AGAIN_MS 1000
@@ -480,8 +485,8 @@ bool cache_link_known(struct cache *c, struct inode *i, char out[VERB_LINK_MAX +
 }
 
 /*
- * ls(1) asks every file for the names, for the system's access list, as often as it asks for the
- * attributes: a file that is known to have none costs no request then, and needs no sandbox.
+ * ls(1) asks every file for the names, for the system's access list, as often as for the
+ * attributes. A file that is known to have none costs no request then, and needs no sandbox.
  */
 static bool has_no_xattrs(struct cache *c, const struct call *call, struct inode *i)
 {
@@ -504,7 +509,10 @@ static enum err ask_xattrs(struct cache *c, const struct call *call, struct inod
 	s->flags = LIST_XATTRS;
 	s->xattr_name = name;
 	s->xattr_out = out;
-	/* Who looked the name up twice is told of the file that has it now, whichever that is. */
+	/*
+	 * A caller that looked the name up twice gets the answer for the file that has it now,
+	 * whichever that is.
+	 */
 	enum err kind = retry_found(c, call, i) ? cache_with_path(c, i, NULL, ask_self, s, e)
 						: refresh(c, i, s, e);
 

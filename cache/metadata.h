@@ -57,7 +57,7 @@ enum err cache_readlink(struct cache *c, const struct call *call, struct inode *
 /* As cache_readlink(), from memory. false: the text is not known. */
 bool cache_link_known(struct cache *c, struct inode *i, char out[VERB_LINK_MAX + 1], bool *is_ours);
 
-/* These are the functions of the tree with the same names (cache/tree/tree.h). */
+/* As the functions of the tree with the same names (cache/tree/tree.h). */
 struct tree_depth cache_depth_in(struct cache *c, const struct inode *dir);
 void cache_climbs(struct cache *c);
 int64_t cache_move_answer_waits(struct cache *c);

@@ -15,13 +15,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* One change of names on its way: the change, what it is about, and what it answered. */
+/* One change of names under way: the change, what it is about, and its answer. */
 struct naming {
 	const struct call *call;
 	struct change change;
 	struct change_about about;
 	struct change_result result;
-	bool was_lost; /* an answer to it */
+	bool was_lost; /* an answer to the request was lost */
 };
 
 static enum err ask_change(
@@ -35,7 +35,7 @@ static enum err ask_change(
 	return remote_change(c, n->call, &n->change, &n->about, &n->result, e);
 }
 
-/* A name that turned out otherwise than we believed: nothing of the directory is believed. */
+/* A name in the sandbox is not as it was known here: nothing of the directory is valid. */
 static enum err surprised(struct cache *c, struct inode *dir, enum err kind)
 {
 	if (kind == ERR_EXISTS || kind == ERR_NOT_FOUND || kind == ERR_STALE)
@@ -48,7 +48,7 @@ static void tell_link(void *context, struct inode *link)
 	cache_tell_inode(context, link, true);
 }
 
-/* What a link may show, `moved` itself or one below, depends on how deep it stands. */
+/* The text that a link may show, `moved` itself or one below, depends on the link's depth. */
 static void tell_moved_links(struct cache *c, struct inode *moved)
 {
 	if (!moved)
@@ -57,7 +57,10 @@ static void tell_moved_links(struct cache *c, struct inode *moved)
 	tree_each_link(c->tree, moved, tell_link, c);
 }
 
-/* A name is given to contents that are there: what was refused must not take the place of what is whole. */
+/*
+ * Before contents get another name they must be in the sandbox: contents that were refused must not
+ * take the place of a whole file.
+ */
 static enum err settle_contents(
 	struct cache *c, const struct call *call, struct inode *i, struct error *e)
 {
@@ -66,7 +69,7 @@ static enum err settle_contents(
 	return kind || !i ? kind : writeback_refusal(c->writeback, i, e);
 }
 
-/* What is asked now comes after what was decided before. */
+/* This question must come after the changes that were decided before. */
 static enum err settle(struct cache *c, const struct call *call, struct inode *one,
 	struct inode *two, struct error *e)
 {
@@ -100,8 +103,9 @@ static enum err hand_out_made(struct cache *c, struct inode *dir, const char *na
 }
 
 /*
- * The sandbox, if it is asked to make a file, has an empty one at its place before the first byte is written. One question
- * for the entries costs as much, and what is decided then is seen there when it is whole.
+ * The sandbox, if it is asked to make a file, has an empty one there before the first byte is
+ * written. One question for the entries costs as much, and then the file can be made locally: the
+ * sandbox shows it when it is whole.
  */
 static enum err local_or_list(struct cache *c, const struct call *call, struct inode *dir,
 	const char *name, const struct create_args *m, struct cache_entry *out, bool *decided,
@@ -118,7 +122,10 @@ static enum err local_or_list(struct cache *c, const struct call *call, struct i
 	return kind ? kind : local_make(c, call, dir, name, m, out, decided, e);
 }
 
-/* Whoever takes an existing file, too, is to know whether it was one: the kernel has heard of none. */
+/*
+ * A caller that takes an existing file, too, needs to know whether there was one: the kernel knows
+ * of none.
+ */
 static enum err ask_to_make(struct cache *c, struct inode *dir, const char *name,
 	const struct create_args *m, struct naming *n, struct error *e)
 {
@@ -228,16 +235,18 @@ enum err cache_link(struct cache *c, const struct call *call, struct inode *i, s
 /* ---- Removing ---- */
 
 /*
- * A removal whose answer was lost is asked for again so often, with pauses that double: 1.5 s in
- * all. Other requests wait meanwhile, so a link over which one attempt takes long is given up.
+ * A removal whose answer was lost is asked for again this often, with pauses that double: 1.5 s in
+ * all. Other requests wait meanwhile, so the tries end early on a link over which one attempt takes
+ * long.
  */
 #define REMOVAL_TRIES    4
 #define REMOVAL_PAUSE_MS 100
 #define REMOVAL_AGAIN_MS 10000
 
 /*
- * A removal whose answer was lost may have been done. Left at that the file would be here what it is not there, and what
- * is written to it could not arrive. Asked again it is for this file alone: what has come to its place since stays.
+ * A removal whose answer was lost may have been done. Without another try the tree would show a
+ * file that the sandbox does not have, and writes to it could not arrive. The second try is for
+ * this file alone: another file at its place stays.
  */
 static enum err ask_removal(
 	struct cache *c, const char *path, const char *path2, void *context, struct error *e)
@@ -268,7 +277,10 @@ static enum err ask_until_removed(
 
 	if (!n->was_lost)
 		return kind;
-	/* Whoever took this for an answer would try again, and remove what has come to its place. */
+	/*
+	 * A caller that took ERR_STALE for an answer would try again, and remove another file at
+	 * that place.
+	 */
 	if (kind == ERR_STALE)
 		return error_set(
 			e, ERR_UNREACHABLE, "%s: it is not known whether it was removed", name);
@@ -279,7 +291,7 @@ static enum err ask_until_removed(
 	return ERR_OK;
 }
 
-/* The last handle of a staged file is closed elsewhere; here it gets its staging name. */
+/* The last handle of a staged file is closed elsewhere. Here the file gets its staging name. */
 static enum err unlink_target(struct cache *c, struct inode *dir, const char *name,
 	struct inode *target, struct naming *n, struct error *e)
 {
@@ -345,7 +357,8 @@ struct renaming {
 	struct naming naming;
 	struct inode *dir, *dir2;
 	const char *name, *name2;
-	struct inode *moved, *replaced; /* what we know to stand there, pinned; NULL unknown */
+	/* The inodes known to have these names, pinned; NULL: not known. */
+	struct inode *moved, *replaced;
 };
 
 static void note_renamed(struct cache *c, struct renaming *r)
@@ -390,7 +403,7 @@ static enum err do_rename(struct cache *c, struct renaming *r, struct error *e)
 	return kind;
 }
 
-/* What is pending below it is known by its present path. */
+/* Changes pending below a directory know it by its present path. */
 static bool moves_directory(struct cache *c, const struct renaming *r)
 {
 	struct inode *const both[] = { r->moved, r->replaced };

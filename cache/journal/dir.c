@@ -19,12 +19,12 @@
 /* "segment-0000001f" */
 #define NAME_FORMAT "segment-%08" PRIx32
 #define NAME_SIZE   sizeof "segment-00000000"
-/* Each time another owner has just removed the directory. */
+/* Before each further try another owner has just removed the directory. */
 #define TRIES_MAX 10
-/* From one look at an owner that is leaving to the next. */
+/* The pause between two looks at an owner that is leaving. */
 #define LEAVING_LOOK_MS 20
 
-/* ---- Whose it is ---- */
+/* ---- The owner ---- */
 
 static enum err conflict(const struct journal_dir *d, const char *who, struct error *e)
 {
@@ -58,7 +58,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Whoever had it before may have removed or renamed it after it was opened here. */
+/* A former owner may have removed or renamed the directory after it was opened here. */
 static bool is_still_there(const struct journal_dir *d)
 {
 	struct stat dir, named_dir, owner, named_owner;
@@ -85,7 +85,7 @@ static void read_owner(const struct journal_dir *d, char who[JOURNAL_OWNER_MAX])
 		snprintf(who, JOURNAL_OWNER_MAX, "another process");
 }
 
-/* One whose mount is gone sends what is left, and ends: umount(8) does not wait for that. */
+/* An owner whose mount is gone sends what is left, and ends: umount(8) does not wait for that. */
 static enum err await_owner(
 	const struct journal_dir *d, const struct call *call, int64_t end_ms, struct error *e)
 {
@@ -131,15 +131,15 @@ static enum err name_owner(const struct journal_dir *d, const char *mount, struc
 	char who[JOURNAL_OWNER_MAX];
 	int len = journal_owner_text(who, mount);
 
-	/* In this order, for file systems that flush what was emptied and written again. */
+	/* The order is for file systems that flush a file which was emptied and written again. */
 	if (pwrite(d->owner, who, (size_t)len, 0) != len || ftruncate(d->owner, len))
 		return disk_error(d->path, e);
 	return ERR_OK;
 }
 
-/* ---- Which sandbox it is of ---- */
+/* ---- The sandbox of a journal ---- */
 
-/* A line that is whole; else, as where there is none, 0. */
+/* Reads a whole line; 0: there is none. */
 static size_t read_source(int fd, char source[JOURNAL_SOURCE_MAX])
 {
 	ssize_t len = pread(fd, source, JOURNAL_SOURCE_MAX, 0);
@@ -161,7 +161,7 @@ static enum err write_source(
 	return ERR_OK;
 }
 
-/* Its changes, in another sandbox, would be refused one by one, for as many files as it has. */
+/* Another sandbox would refuse the changes one by one, for as many files as it has. */
 static enum err refuse_source(const struct journal_dir *d, const char *was, struct error *e)
 {
 	return error_set(e, ERR_CONFLICT,
@@ -171,7 +171,7 @@ static enum err refuse_source(const struct journal_dir *d, const char *was, stru
 		d->path, was);
 }
 
-/* One of before, or with nothing in it, is of whatever it is opened for. */
+/* A directory of an earlier version, or an empty one, takes the sandbox that it is opened for. */
 static enum err check_source(const struct journal_dir *d, const char *source, struct error *e)
 {
 	AUTO_CLOSE int fd =
@@ -193,7 +193,7 @@ static enum err check_source(const struct journal_dir *d, const char *source, st
 	return len && count ? refuse_source(d, was, e) : write_source(d, fd, source, e);
 }
 
-/* Without a slash at its end, so that a name can be made of it. */
+/* The path has no slash at its end, so that another name can be made of it. */
 static char *copy_path(const char *dir)
 {
 	char *path = strdup(dir);
@@ -260,7 +260,7 @@ static void name_of(uint32_t ordinal, char name[NAME_SIZE])
 	snprintf(name, NAME_SIZE, NAME_FORMAT, ordinal);
 }
 
-/* 0: it is none's. */
+/* 0: the file is no segment. */
 static uint32_t ordinal_of(const char *file)
 {
 	uint32_t ordinal;

@@ -9,9 +9,12 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* A journal is about so many segments: the fewer, the longer one entry that is not done keeps others' room. */
+/*
+ * A journal has about this many segments: with fewer, one entry that is not done keeps more of the
+ * others' room.
+ */
 #define SEGMENTS 64
-/* Bytes; smaller ones would be more names than contents. */
+/* Bytes. Smaller segments would be more names than contents. */
 #define SEGMENT_MIN ((uint64_t)64 * 1024)
 
 /* ---- Life ---- */
@@ -168,7 +171,10 @@ static bool is_over(const struct journal *j, uint64_t len)
 	return segments_size_locked(j) + len > j->size_max;
 }
 
-/* The last segment has room, or may itself go because all of it is done. */
+/*
+ * Whether the last segment has room. A last segment that is all done has none where the journal is
+ * full: then it goes itself.
+ */
 static bool fits_last(const struct journal *j, uint64_t len)
 {
 	const struct segment *last = segments_last_locked(j);
@@ -263,7 +269,10 @@ enum err journal_note_carried(
 	return note_versions(j, RECORD_CARRIED, bases, count, e);
 }
 
-/* How many of the numbers are of this segment, one after another; of one change all, if there is room for so many. */
+/*
+ * How many of the numbers, one after another, are of this segment. All parts of one change count
+ * together, if there is room for them in a record.
+ */
 static size_t run_of(const struct segment *s, const uint64_t *numbers, size_t count)
 {
 	size_t n = 0;
@@ -277,7 +286,7 @@ static size_t run_of(const struct segment *s, const uint64_t *numbers, size_t co
 	return whole ? whole : n;
 }
 
-/* Of the last of them. */
+/* The sequence number of the last of the `count` entries. */
 static uint64_t sequence_of(uint64_t first, const uint64_t *numbers, size_t count)
 {
 	uint64_t sequence = first;
@@ -287,7 +296,10 @@ static uint64_t sequence_of(uint64_t first, const uint64_t *numbers, size_t coun
 	return sequence;
 }
 
-/* `number`: of the first; 0: they have none; a ticket: of all. An entry that is gone is done, and nothing is to be noted of it. */
+/*
+ * `number`: the first entry's sequence number; 0: they have none; or the ticket of all. An entry
+ * that is gone is done, and needs no note.
+ */
 static enum err note_locked(struct journal *j, enum record_type type, uint64_t number,
 	const uint64_t *numbers, size_t count, struct error *e)
 {
@@ -341,7 +353,10 @@ enum err journal_note_left(
 	return note_leaving(j, RECORD_LEFT, ticket, numbers, count, e);
 }
 
-/* The last segment is never removed: when it has grown and all of it is done, another one is, so that it gives its room back. */
+/*
+ * The last segment is never removed. When it has grown and all of it is done, another one begins,
+ * so that this one gives its room back.
+ */
 static void renew_locked(struct journal *j)
 {
 	const struct segment *last = segments_last_locked(j);
@@ -363,7 +378,7 @@ enum err journal_note_done(
 	return kind;
 }
 
-/* A sentence as it stands behind the kind. */
+/* The longest reason; it stands behind the error's kind. */
 #define WHY_MAX 1000
 
 enum err journal_note_failed(

@@ -8,14 +8,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- One ---- */
+/* ---- One segment ---- */
 
 static enum err damaged(const struct segment *s, struct error *e)
 {
 	return error_set(e, ERR_PROTOCOL, "%s is damaged", s->path);
 }
 
-/* As a machine leaves what it had not written when it lost its power. */
+/* A machine that lost its power leaves zeroes where it had not written yet. */
 static bool is_blank_from(const struct segment *s, uint64_t at, uint64_t end)
 {
 	unsigned char bytes[4096];
@@ -39,7 +39,7 @@ static bool is_change(const struct record_header *h, void *text)
 	return !wire_get_change(&in, &change, NULL);
 }
 
-/* *whole false: the file of `file_size` bytes ends within it. */
+/* *whole false: the file of `file_size` bytes ends within the record. */
 static enum err load_record(struct segment *s, uint64_t file_size, bool *whole, struct error *e)
 {
 	uint64_t rest = file_size - s->size;
@@ -81,7 +81,7 @@ enum err segment_load(struct segment *s, struct error *e)
 	return kind;
 }
 
-/* ---- All that an earlier owner left ---- */
+/* ---- All segments of an earlier owner ---- */
 
 static enum err load_one(struct journal *j, uint32_t ordinal, struct error *e)
 {
@@ -119,7 +119,7 @@ static enum err check_row(const struct journal *j, struct error *e)
 	return ERR_OK;
 }
 
-/* Its maker was killed before it had said anything. */
+/* The owner was killed between making the file and writing its first record. */
 static void drop_empty(struct journal *j)
 {
 	struct segment *last = segments_last_locked(j);

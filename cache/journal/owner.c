@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Characters of the mount's path that are written. */
+/* How many characters of the mount's path are written. */
 #define MOUNT_SHOWN 250
 
 int journal_owner_text(char who[JOURNAL_OWNER_MAX], const char *mount)

@@ -7,7 +7,7 @@
 
 /* ---- Data ---- */
 
-/* The record that a place lies in: the last one of an entry that begins before it. */
+/* The entry in whose record `offset` lies: the last one that begins before it. */
 static struct segment_slot *slot_before(const struct segment *s, uint32_t offset)
 {
 	size_t low = 0, high = s->count;
@@ -23,7 +23,7 @@ static struct segment_slot *slot_before(const struct segment *s, uint32_t offset
 	return low ? &s->slots[low - 1] : NULL;
 }
 
-/* Where a record with data lies. */
+/* The place of a record with data. */
 struct location {
 	const struct segment *segment;
 	uint64_t offset;
@@ -73,7 +73,7 @@ static enum err read_part(const struct location *l, const struct record_header *
 	return kind;
 }
 
-/* Without the lock: the segment stays as long as the entry is not done. */
+/* The lock is not held: the segment stays as long as the entry is not done. */
 enum err journal_read(
 	struct journal *j, const struct journal_extent *where, void *out, struct error *e)
 {
@@ -98,7 +98,7 @@ enum err journal_read(
 
 /* ---- Entries ---- */
 
-/* The first one from `number` on that is not done; NULL: there is none. */
+/* The segment with the first entry from *number on that is not done; NULL: there is none. */
 static struct segment *find_unsynced_locked(const struct journal *j, uint64_t *number)
 {
 	struct segment *s;
@@ -114,7 +114,7 @@ static struct segment *find_unsynced_locked(const struct journal *j, uint64_t *n
 	return NULL;
 }
 
-/* An entry as it is told, and what it points into. */
+/* An entry for journal_sink, and the memory that it points into. */
 struct telling {
 	struct journal_entry entry;
 	void *text, *why;
@@ -193,7 +193,7 @@ static enum err read_telling_locked(
 	return !kind && slot->parked ? read_why(t, s, slot->parked, e) : kind;
 }
 
-/* *is_there false: all of them were told. */
+/* *is_there false: no entry is left. */
 static enum err tell_from(struct journal *j, uint64_t *number, bool *is_there, journal_sink sink,
 	void *context, struct error *e)
 {

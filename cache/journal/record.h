@@ -1,30 +1,35 @@
 /*
  * record.h - one record as it lies in a segment of a journal.
  *
- * A header, then two runs of bytes: what the record says (`text`), and data. Each has its own hash, and the header one of
- * itself, so that its lengths can be relied on: where the file ends before the record does, its writer was killed; where
- * a hash is wrong, the file is damaged. Numbers are as this machine has them: a journal does not travel.
+ * A record is a header, then two runs of bytes: its `text`, and data. Each run has its own hash,
+ * and the header one of itself, so that its lengths are reliable. Where the file ends before the
+ * record does, its writer was killed. Where a hash is wrong, the file is damaged. Numbers are in
+ * this machine's byte order: a journal does not travel.
  *
- *      type            number                  text
- *      BEGIN           of the next entry       struct record_begin; a segment starts with it, and may repeat it
- *      ENTRY           of the entry            wire_put_change() without the data
- *      SENT            first sequence number,  the entries' numbers, u64 each, in the order of their sequence numbers;
- *                      0: they have none       with JOURNAL_SAME: the one of the entry before
- *      ASIDE           likewise                likewise, where the numbers have SEQUENCE_ASIDE, too
- *      DONE            0                       the entries' numbers
- *      PARKED          of the entry            u32 enum err, with RECORD_PARKED_SAME: a part of a change
- *                                              of which another entry tells; then why, not terminated
- *      BASED           0                       struct journal_base each
- *      CARRIED         0                       likewise, of the file that an entry moves
- *      LEFT            ticket                  the entries' numbers: they have no sequence numbers, but all one ticket, counted
- *                                              among those
- *      END             of the next entry       none: no entries follow, but notes about those before may
+ *      type     number             text
+ *      BEGIN    of the next entry  struct record_begin; it starts a segment, and may be repeated
+ *      ENTRY    of the entry       wire_put_change() without the data
+ *      SENT     first sequence     the entries' numbers, u64 each, in the order of their sequence
+ *               number; 0: they    numbers; with JOURNAL_SAME: the sequence number of the entry
+ *               have none          before
+ *      ASIDE    as SENT            as SENT, where the sequence numbers have SEQUENCE_ASIDE, too
+ *      DONE     0                  the entries' numbers
+ *      PARKED   of the entry       u32 enum err, with RECORD_PARKED_SAME: a part of a change for
+ *                                  which another entry stands; then the reason, not terminated
+ *      BASED    0                  struct journal_base each
+ *      CARRIED  0                  as BASED, for the file that an entry renames
+ *      LEFT     ticket             the entries' numbers: they have no sequence numbers, but one
+ *                                  ticket for all, counted among those
+ *      END      of the next entry  none: no entries follow, but notes about those before may
  */
 #pragma once
 
 #include "providers/verbs.h"
 
-/* Of all this, and of the coding of a change (providers/helper/wire_requests.c): another one is not read. */
+/*
+ * The version of this format, and of the coding of a change (providers/helper/wire_requests.c).
+ * Other versions are not read.
+ */
 #define RECORD_VERSION 2
 
 #define RECORD_PARKED_SAME ((uint32_t)1 << 31)
@@ -49,8 +54,8 @@ struct record_header {
 	uint32_t type; /* enum record_type */
 	uint32_t text_len, data_len;
 	uint64_t number;
-	uint64_t text_hash, data_hash; /* XXH3-64 */
-	uint64_t hash;                 /* of the header before it */
+	uint64_t text_hash, data_hash; /* XXH3-64 of the text and of the data */
+	uint64_t hash;                 /* XXH3-64 of the header before this field */
 };
 
 struct record_begin {
@@ -58,13 +63,19 @@ struct record_begin {
 	uint64_t next_sequence;
 };
 
-/* A change has four strings of at most 256 KiB; and so many numbers a record of notes has at most. */
+/*
+ * The text of a change has four strings of at most 256 KiB. A record of notes has at most
+ * RECORD_NUMBERS_MAX numbers.
+ */
 #define RECORD_TEXT_MAX    ((uint32_t)2 * 1024 * 1024)
 #define RECORD_NUMBERS_MAX ((size_t)64 * 1024)
-/* Of these all are read for one. */
+/* All bases of a record are read to find one. */
 #define RECORD_BASES_MAX ((size_t)64)
 
-/* What of a record is to be written; its header can be made before its number is known, but for the last step. */
+/*
+ * The parts of a record to be written. Its header can be made before its number is known, except
+ * for the last step.
+ */
 struct record {
 	struct record_header header;
 	const void *text, *data;
@@ -74,7 +85,7 @@ struct record record_make(enum record_type type, const void *text, size_t text_l
 	const void *data, size_t data_len);
 void record_number(struct record *r, uint64_t number);
 
-/* Bytes of the whole. */
+/* The length of the whole record in bytes. */
 uint64_t record_len(const struct record_header *h);
 bool record_is_sound(const struct record_header *h);
 bool record_has_text(const struct record_header *h, const void *text);

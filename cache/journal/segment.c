@@ -9,9 +9,12 @@
 #include <string.h>
 #include <sys/uio.h>
 
-/* Of an entry's notes, when each is told alone: sent, twice; what it is based on, and carries; done, or why it is parked. */
+/*
+ * Bytes for an entry's notes, each in a record of its own: sent, twice; its base and its carried
+ * version; done, or the reason of its failure.
+ */
 #define NOTES_ROOM ((uint64_t)512)
-/* The disk is asked for so much at a time. */
+/* The disk is asked for this much at a time. */
 #define ALLOCATE_STEP ((uint64_t)256 * 1024)
 
 enum err segment_new(struct segment **out, uint32_t ordinal, int fd, char *path, struct error *e)
@@ -162,7 +165,7 @@ static enum err write_record(struct segment *s, struct record *r, struct error *
 	return kind;
 }
 
-/* Takes what it says as if it had been read. */
+/* Takes in the record as if it had been read. */
 static enum err append(struct segment *s, struct record *r, uint64_t number, struct error *e)
 {
 	if (!segment_reserve(s))
@@ -178,7 +181,10 @@ static enum err append(struct segment *s, struct record *r, uint64_t number, str
 	return ERR_OK;
 }
 
-/* Room for `len` bytes and for the notes about all entries, so that a full disk stops no note. */
+/*
+ * Allocates room for `len` bytes and for the notes about all entries, so that a full disk stops no
+ * note.
+ */
 static enum err allocate(struct segment *s, uint64_t len, struct error *e)
 {
 	uint64_t needed = s->size + len + (s->owed + 1) * NOTES_ROOM;

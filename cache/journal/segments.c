@@ -49,9 +49,12 @@ uint64_t segments_next_sequence_locked(const struct journal *j)
 	return next;
 }
 
-/* ---- The next one ---- */
+/* ---- The next segment ---- */
 
-/* What a segment says at its beginning, and again before an older one goes that knew of greater sequence numbers. */
+/*
+ * Writes the record at the beginning of a segment. It is repeated before an older segment goes that
+ * knew of greater sequence numbers.
+ */
 static enum err say_begin_locked(
 	struct journal *j, struct segment *s, uint64_t next_number, struct error *e)
 {
@@ -103,7 +106,7 @@ enum err segments_begin_locked(struct journal *j, struct error *e)
 	return kind;
 }
 
-/* ---- Those that go ---- */
+/* ---- Segments that go ---- */
 
 void segments_remove(struct journal *j, struct segment *s)
 {
@@ -113,7 +116,7 @@ void segments_remove(struct journal *j, struct segment *s)
 	fault_point("journal.segment.gone");
 }
 
-/* A failure leaves the segment until the next time. */
+/* On failure the segment stays until the next time. */
 static bool may_go_locked(struct journal *j, const struct segment *s)
 {
 	struct segment *last = segments_last_locked(j);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nobody counts so far, and what is added to it does not reach the bits. */
+/* No count gets this far, and a sum with it does not reach the bits. */
 #define NUMBER_MAX (SEQUENCE_ASIDE / 2)
 
 bool segment_reserve(struct segment *s)
@@ -61,7 +61,10 @@ static void mark_done(struct segment *s, struct segment_slot *slot)
 	slot->sequence = SEGMENT_DONE;
 }
 
-/* It may have been done without a number: that stays true when it gets one. */
+/*
+ * An entry that left without a sequence number may have been done. This stays true when it gets
+ * one.
+ */
 static void mark_sent(
 	struct segment *s, struct segment_slot *slot, uint64_t sequence, uint64_t aside)
 {

@@ -22,7 +22,7 @@ static void on_told(void *context, const struct inode *dir, const struct listing
 	l->outcome = *outcome;
 }
 
-/* A sandbox on this machine is asked for what is wanted and no more. */
+/* A sandbox on this machine is asked for this directory and no more. */
 static enum err ask_near(struct cache *c, const char *path, struct look *l, struct error *e)
 {
 	struct listing_plan plan = { .depth = 1, .takes_changing = l->reach == WALK_AS_IT_IS };
@@ -53,8 +53,9 @@ static enum err ask_entries(
 }
 
 /*
- * A directory that others keep changing, or that is too large to be listed with what is below it, is listed again; in the
- * end the names we have are the answer, as a local file system's would be while files come and go.
+ * A directory that others keep changing, or that is too large to be listed with what is below it,
+ * is listed again. In the end the known names are the answer, as a local file system's would be
+ * while files come and go.
  */
 static enum walk_reach reach_of(int tries)
 {
@@ -72,7 +73,9 @@ static bool are_known(struct cache *c, struct inode *dir, struct tree_entry **ou
 	return known;
 }
 
-/* An answer that was got for this reader is good enough for him, though it may be believed no more. */
+/*
+ * An answer that was got for this reader will do for it, though the answer may be invalid by now.
+ */
 static enum err entries_held(struct cache *c, const struct call *call, struct inode *dir,
 	struct tree_entry **out, size_t *count, struct error *e)
 {
@@ -113,7 +116,9 @@ void cache_entries_free(struct cache *c, struct tree_entry *entries, size_t coun
 	tree_entries_free(c->tree, entries, count);
 }
 
-/* Why the listing failed says nothing of what it is asked for, unless the call itself did. */
+/*
+ * The reason why the listing failed says nothing of the entry in question, unless it is the call's.
+ */
 static enum err ask_nearby(
 	struct cache *c, const struct call *call, struct inode *dir, struct error *e)
 {

@@ -1,5 +1,5 @@
 /*
- * entries.h - the entries of whole directories, brought into the tree: what cache/metadata.h promises of them.
+ * entries.h - the entries of whole directories, brought into the tree as cache/metadata.h promises.
  */
 #pragma once
 
@@ -10,14 +10,15 @@
 struct cache; /* cache/session/session.h */
 
 /*
- * Before a single entry of `dir` is asked for: if listing the directory is due instead, that is done. ERR_OK says nothing
- * of the entry: the tree is looked at again, and may still not know it.
+ * Called before a single entry of `dir` is asked for: if listing the directory is due, it is listed
+ * instead. ERR_OK says nothing of the entry: the tree is looked at again, and may still not know
+ * it.
  */
 enum err entries_ask_for_one(
 	struct cache *c, const struct call *call, struct inode *dir, struct error *e);
 /*
- * The entries of `dir` are wanted so that a change of them can be decided here, and are asked for once. ERR_OK says nothing
- * of them either.
+ * Asks once for the entries of `dir`, so that a change of them can be decided here. ERR_OK says
+ * nothing of the entries either.
  */
 enum err entries_ask_to_decide(
 	struct cache *c, const struct call *call, struct inode *dir, struct error *e);

@@ -1,6 +1,6 @@
 /*
- * An inode in use that others renamed: the sandbox is asked where it is, and the tree learns the
- * way there.
+ * Finds an inode in use that others renamed: the sandbox is asked where it is, and the tree learns
+ * the way there.
  */
 #include "cache/lease/find_again.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- Where it is ---- */
+/* ---- Where the inode is ---- */
 
 struct where {
 	struct buf path;
@@ -30,7 +30,7 @@ static enum err take_where(void *context, const struct fetch_piece *piece, struc
 	return buf_check(&w->path, "a path", e);
 }
 
-/* ERR_OK: *out is its path. ERR_NOT_FOUND: it has none. */
+/* ERR_OK: *out is the path of `i`. ERR_NOT_FOUND: it has none. */
 static enum err ask_where(struct cache *c, const struct call *call, struct inode *i,
 	const char *was_at, struct buf *out)
 {
@@ -52,8 +52,8 @@ static enum err ask_where(struct cache *c, const struct call *call, struct inode
 /* The directories on the way and the inode itself, as one question. */
 struct way {
 	struct cache *cache;
-	struct inode *dir; /* pinned: how far the way is known */
-	bool is_dir;       /* that is a directory, into which a step may lead */
+	struct inode *dir; /* pinned: the end of the known way */
+	bool is_dir;       /* `dir` is a directory, into which a step may lead */
 	const char *const *starts;
 	uint64_t seen;
 	bool is_lost;

@@ -7,5 +7,8 @@
 
 struct cache; /* cache/session/session.h */
 
-/* Whether `i`, which had lost its last name by others, has one again. Asks the sandbox twice. */
+/*
+ * Whether `i`, which others' changes had left without a name, has one again. Asks the sandbox
+ * twice.
+ */
 bool find_again(struct cache *c, struct inode *i);

@@ -11,7 +11,10 @@ static int64_t left_ms(int64_t until_ms)
 	return left > 0 ? left : 0;
 }
 
-/* So long, in ms, whoever made something may ask what it is: the kernel takes this answer whatever it was told meanwhile. */
+/*
+ * How long, in ms, the attributes of something just made here are valid: its maker asks for them at
+ * once. The time is short, since the kernel takes this answer whatever was reported meanwhile.
+ */
 #define MADE_MS 20
 
 static void hand_out(struct cache *c, struct inode *dir, const char *name, struct inode *i,

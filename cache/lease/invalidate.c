@@ -1,4 +1,6 @@
-/* What is known is put in doubt, by commands and by what no stream told. */
+/*
+ * Invalidates what is known: after commands, and for changes that no stream reports.
+ */
 #include "cache/lease/invalidate.h"
 
 #include "cache/lease/lease.h"
@@ -18,9 +20,10 @@ static void invalidate_and_tell(struct cache *c, bool all_fetched)
 }
 
 /*
- * The kernel asks for the root's own attributes on the way to every file, and so to the command's
- * answer, which should cost no request: the command's end has brought them, and the kernel has
- * dropped its own. Where it has not brought them the kernel keeps its own while a stream lives.
+ * The kernel asks for the root's attributes on the way to every file, and so to the command's
+ * answer, which should cost no request. The command's end has brought these attributes, and the
+ * kernel has dropped its own. Where the end has not brought them the kernel keeps its own while a
+ * stream lives.
  */
 static void report_command(struct cache *c)
 {
@@ -50,11 +53,11 @@ void cache_command_ended(struct cache *c)
 }
 
 /*
- * Of so many names that the kernel may use a notice each, and each lookup again, costs more than a
- * round trip: a tenth of a second of the processor. The audit is one that the next use of a file
- * would begin: where one command follows another, and nobody uses a file, there is no second one.
- * What the kernel has after an earlier command was used since, and is likely to be used again: the
- * audit only comes earlier, for as many names as make it worth while to look at all that are known.
+ * For this many names that the kernel may use, a notice each, and each lookup again, costs more
+ * than a round trip: a tenth of a second of the processor. The audit is the one that the next use
+ * of a file would begin: where one command follows another, and no file is used, there is no second
+ * one. What the kernel has after an earlier command was used since, and is likely to be used again:
+ * the audit only comes earlier. So fewer names make it worth while to look at all that are known.
  */
 #define NAMES_WORTH_AUDIT       10000
 #define NAMES_WORTH_AUDIT_AGAIN 1000
@@ -64,7 +67,7 @@ static size_t worth_audit(struct cache *c)
 	return atomic_load(&c->has_run) ? NAMES_WORTH_AUDIT_AGAIN : NAMES_WORTH_AUDIT;
 }
 
-/* While the stream lives what the audit confirms is held without end, also by the kernel. */
+/* While the stream lives what the audit confirms is valid without end, also in the kernel. */
 static void audit_all(struct cache *c, const struct call *call)
 {
 	struct call brief = call ? *call : (struct call){ 0 };
@@ -106,7 +109,7 @@ void cache_check_all(struct cache *c, const struct call *call)
 	c->upcalls.drop_fetched(c, true);
 	tree_invalidate_all(c->tree);
 	validity_lost(c->validity);
-	/* The notices would be as many each time. */
+	/* Otherwise the notices would be as many each time. */
 	if (lease_is_live(c->lease) && tree_kernel_has_names(c->tree, NAMES_WORTH_AUDIT))
 		audit_all(c, call);
 	cache_tell_all_outdated(c);

@@ -14,13 +14,13 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* After so long without use nothing in the sandbox is kept running for us: design decision. */
+/* After this long without use this mount keeps nothing running in the sandbox. Design decision. */
 #define IDLE_MS 60000
-/* After so long without a word what is known is compared with the sandbox: likewise. */
+/* After this long without an event what is known is compared with the sandbox. Design decision. */
 #define SILENCE_MS 60000
-/* Use is noted, and the clocks are compared, so often at most. */
+/* Use is noted, and the clocks are compared, at most once in this time. */
 #define NOTE_MS 1000
-/* The machine slept if one clock went on so much further than the other. */
+/* The machine slept if one clock went on this much further than the other. */
 #define SLEPT_MS 2000
 
 static bool has_thread_locked(struct lease *l)
@@ -59,7 +59,7 @@ void lease_arm(const struct lease *l)
 		lease_end_after(l, idle_ms ? idle_ms : IDLE_MS);
 }
 
-/* Whoever listens may begin a stream, too. */
+/* A stream may begin for a listener, too. */
 void lease_listened(struct lease *l)
 {
 	if (!l)
@@ -78,7 +78,7 @@ int64_t lease_now_ms(const struct lease *l)
 	return clocks_awake_ms(l->cache->options.clocks);
 }
 
-/* Nobody knows what was missed, and the connections are not what they were. */
+/* Changes may have been missed, and the connections may be gone. */
 static void give_up(struct lease *l)
 {
 	if (atomic_exchange(&l->is_given_up, true))
@@ -116,7 +116,7 @@ void lease_received(struct lease *l)
 	atomic_store(&l->last_received_ms, lease_now_ms(l));
 }
 
-/* Only one of those who use it at the same time comes to doubt. */
+/* Only one of the threads that use the mount at the same time invalidates. */
 static void note_silence(struct lease *l, int64_t now_ms)
 {
 	int64_t last_received_ms = atomic_load(&l->last_received_ms);
@@ -169,7 +169,7 @@ enum cache_stream lease_state(struct lease *l, char *why, size_t size)
 	return state;
 }
 
-/* ---- What begins it ---- */
+/* ---- How the stream begins ---- */
 
 static bool may_begin_locked(const struct lease *l, const struct lease_list *list)
 {
@@ -235,7 +235,7 @@ static enum err await_locked(
 	return c->is_over ? ERR_OK : kind;
 }
 
-/* Until the list is over. false: not a word of it came. */
+/* Waits for the end of the list. false: nothing of it came. */
 static bool carry_locked(struct lease *l, struct carried *c, const struct call *call,
 	enum err *kind, struct error *e)
 {

@@ -1,17 +1,19 @@
 /*
- * lease.h - the change stream, under which what is known is held without limit of time.
+ * lease.h - the stream of changes, under which what is known is valid without limit of time.
  *
- * The stream begins with the first list that is asked for, which it carries: so what is
- * listed is already protected, for one request. While the stream lives the sandbox tells of
- * every change (tree_apply_event()), and trust has no end. The stream is let go when the mount was
- * not used for a while. When the stream ends, or reports a loss, everything known is in
- * doubt, and the next audit begins another one: after a failure not at once, but within a
- * minute, whatever failed. A minute without an event also puts everything in doubt at the
- * next use, under a live stream: no stream tells of a write through a mapping, or of a link
- * made where nobody watches. A sandbox that has no such stream is trusted for a time only
- * (cache/lease/validity.h).
+ * The stream begins with the first list that is asked for, and carries it: one request, and the
+ * list is protected from its beginning. While the stream lives the sandbox reports every change
+ * (tree_apply_event()), and validity has no end. The stream ends when the mount was not used for a
+ * while.
  *
- * One thread, from the first use on. Functions may be called from any thread and take NULL for `l`: there is no stream.
+ * When the stream fails, or reports a loss, everything known is invalid, and the next audit begins
+ * another stream: after a failure not at once, but within a minute, whatever failed. A minute
+ * without an event also invalidates everything at the next use, under a live stream: no stream
+ * reports a write through a mapping, or a link made where no watch is. A sandbox that has no such
+ * stream is valid for a time only (cache/lease/validity.h).
+ *
+ * One thread, from the first use on. Functions may be called from any thread and take NULL for `l`:
+ * there is no stream.
  */
 #pragma once
 
@@ -23,24 +25,27 @@ struct cache; /* cache/session/session.h */
 struct lease;
 
 enum err lease_new(struct lease **out, struct cache *c, struct error *e);
-/* Ends the stream and waits for that; none begins any more. */
+/* Ends the stream and waits for its end. No other stream begins. */
 void lease_stop(struct lease *l);
-/* Stops it, too, and nobody else uses it any more. */
+/* As lease_stop(), and frees `l`, which has no other user any more. */
 void lease_free(struct lease *l);
 
-/* Something was asked of the mount. Costs next to nothing. */
+/* The mount was used. The call costs next to nothing. */
 void lease_used(struct lease *l);
 /*
- * Something was asked of the sandbox, and nobody answered. The stream may be as dead, and would be silent for long before
- * that is seen: it is given up, and everything known is in doubt.
+ * A request to the sandbox had no answer. The stream may be dead as well, and would be silent for
+ * long before that shows: it ends now, and everything known is invalid.
  */
 void lease_link_failed(struct lease *l);
-/* Somebody began or ceased to listen to all changes (cache_listen()): while anybody does the stream stays. */
+/*
+ * The number of listeners to all changes has changed (cache_listen()): while there are any the
+ * stream stays.
+ */
 void lease_listened(struct lease *l);
 
-/* Whether changes are told. */
+/* Whether changes are reported. */
 bool lease_is_live(struct lease *l);
-/* Whether there ever was one. After lease_stop(). NULL: there was none. */
+/* Whether there ever was a stream. Called after lease_stop(). NULL: there was none. */
 bool lease_has_begun(const struct lease *l);
 /* The stream's state, for a person; `why`: the failure of a broken stream, else "". */
 enum cache_stream lease_state(struct lease *l, char *why, size_t size);
@@ -55,8 +60,8 @@ struct lease_list {
 };
 
 /*
- * Begins the stream with a list: of what changed, or of anything where nothing is known yet. false: it did not, and the
- * list is to be asked for alone; else *kind is how the list ended.
+ * Begins the stream with a list: of what changed, or of anything where nothing is known yet. false:
+ * no stream carried the list, which is to be asked for alone. Else *kind is how the list ended.
  */
 bool lease_carry(struct lease *l, const struct call *call, const struct lease_list *list,
 	enum err *kind, struct error *e);

@@ -11,12 +11,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Directories in an answer that it did not name before: some appear meanwhile, more are nonsense. */
+/*
+ * The most directories in an answer that it did not name before: some appear meanwhile, more are
+ * nonsense.
+ */
 #define STRANGERS_MAX 1000
 
 /*
- * A request for an audit names so much at most; beyond that everything below the root is asked about. As many directories
- * as 200,000 files stand in, with paths that are sent in a tenth of a second.
+ * A request for an audit names this much at most. Beyond it everything below the root is asked
+ * about. The numbers are those of 200,000 files' directories, with paths that are sent in a tenth
+ * of a second.
  */
 #define NAMED_MAX       16384
 #define NAMED_BYTES_MAX ((size_t)1024 * 1024)
@@ -29,7 +33,7 @@ struct awaited {
 
 struct place_of {
 	const char *path;
-	struct awaited *dir; /* NULL: it has come */
+	struct awaited *dir; /* NULL: the directory has come */
 };
 
 static bool is_audit(const struct listing *l)
@@ -49,14 +53,14 @@ static bool await_dir(struct listing *l, struct inode *dir, const char *path)
 	a->dir = dir;
 	memcpy(a->path, path, size);
 	tree_pin(l->cache->tree, dir);
-	/* Nobody waits for an audit to tell what is in a directory: it may tell nothing of it. */
+	/* No caller waits for an audit to bring a directory: the audit may say nothing of it. */
 	if (!is_audit(l))
 		tree_await(l->cache->tree, dir, l->learned.number);
 	TAILQ_INSERT_TAIL(&l->dirs, a, link);
 	return true;
 }
 
-/* It has come, or will not. */
+/* The directory has come, or will not. */
 static void await_ends(struct listing *l, struct awaited *a)
 {
 	tree_await_ends(l->cache->tree, a->dir, l->learned.number);
@@ -68,13 +72,16 @@ static void tell(struct listing *l, struct awaited *a, enum err err, bool comple
 {
 	const struct listing_outcome outcome = { .err = err, .complete = complete };
 
-	/* First, so that nobody begins to wait for what has been told. */
+	/* This comes first, so that no caller begins to wait for a directory that has come. */
 	tree_await_ends(l->cache->tree, a->dir, l->learned.number);
 	l->told(l->context, a->dir, &outcome);
 	await_ends(l, a);
 }
 
-/* Where everything below the root is asked about, what lies below it is not named either. */
+/*
+ * Where everything below the root is asked about, the answer does not name what is below `dir`
+ * either.
+ */
 static void invalidate_unseen(const struct listing *l, struct inode *dir)
 {
 	if (l->is_wide)
@@ -83,7 +90,7 @@ static void invalidate_unseen(const struct listing *l, struct inode *dir)
 		tree_invalidate_entries(l->cache->tree, dir);
 }
 
-/* None of its entries will be told. */
+/* The entries of this directory will not come. */
 static void tell_nothing(struct listing *l, struct awaited *a, enum err err)
 {
 	if (is_audit(l))
@@ -96,7 +103,7 @@ static int compare_places(const void *a, const void *b)
 	return strcmp(((const struct place_of *)a)->path, ((const struct place_of *)b)->path);
 }
 
-/* Once all starts are awaited, in their order. */
+/* Called once all starts are awaited, in their order. */
 static bool note_places(struct listing *l)
 {
 	struct awaited *a;
@@ -114,7 +121,7 @@ static bool note_places(struct listing *l)
 	return true;
 }
 
-/* Those of an audit come in any order, and few of them. */
+/* The directories of an audit come in any order, and few come. */
 static struct awaited *take_placed(struct listing *l, const char *path)
 {
 	const struct place_of wanted = { .path = path };
@@ -127,7 +134,7 @@ static struct awaited *take_placed(struct listing *l, const char *path)
 	return a;
 }
 
-/* Mostly they come in the order in which they were named. */
+/* Mostly directories come in the order in which they were named. */
 static struct awaited *find_in_order(const struct listing *l, const char *path)
 {
 	struct awaited *a;
@@ -149,7 +156,7 @@ static struct awaited *take_awaited(struct listing *l, const char *path)
 	return a;
 }
 
-/* ---- How long it is believed ---- */
+/* ---- How long the answer is valid ---- */
 
 static void make_valid_until(struct listing *l, int64_t cost_ms)
 {
@@ -164,7 +171,7 @@ static void make_valid_until(struct listing *l, int64_t cost_ms)
 
 	if (!is_audit(l))
 		validity_note_cost(l->cache->validity, cost_ms / 10);
-	/* Who believes nothing wants to pay for that. */
+	/* A user of the mount who wants no answer to stay valid wants to pay for that. */
 	if (options->attr_ms && until_ms > longer.until_ms)
 		longer.until_ms = until_ms;
 	if (options->entry_ms && until_ms > longer.name_until_ms)
@@ -183,7 +190,7 @@ static int64_t ten_times_cost(const struct listing *l)
 	return 10 * (monotonic_ms() - l->asked_ms);
 }
 
-/* How long what it taught is believed in any case, where it is believed at all. */
+/* The shortest time for which the answers are valid, where they stay valid at all. */
 static int64_t shortest_belief(const struct listing *l)
 {
 	const struct cache_options *options = &l->cache->options;
@@ -196,14 +203,17 @@ static int64_t shortest_belief(const struct listing *l)
 	return shortest_ms;
 }
 
-/* Nothing that a listing taught expires before its end: each time half is over, it becomes many times as long. */
+/*
+ * Nothing that a listing taught expires before the listing's end: each time half is over, the time
+ * becomes many times as long.
+ */
 static void make_valid_while_leased(struct listing *l)
 {
 	if ((monotonic_ms() - l->asked_ms) * 2 > shortest_belief(l))
 		make_valid_until(l, 2 * ten_times_cost(l));
 }
 
-/* Without memory it expires with the rest of what the cache believes. */
+/* Without memory for this the directory expires with the other answers to the cache. */
 static void note_complete(struct listing *l, struct inode *dir)
 {
 	if (l->complete_count == l->complete_room) {
@@ -235,7 +245,7 @@ static struct tree_news news_of(const struct listing *l, const struct list_item 
 		.now = l->now };
 }
 
-/* A start that is not there, or not what it was, has no entries to wait for. */
+/* A start that does not exist, or is another file now, has no entries to wait for. */
 static enum err take_start(struct listing *l, const struct list_item *item, struct error *e)
 {
 	struct tree *t = l->cache->tree;
@@ -302,7 +312,7 @@ static enum err take_entry(struct listing *l, const struct list_item *item, stru
 	return kind ? error_set(e, kind, "%s", item->name) : ERR_OK;
 }
 
-/* Cut off by the limit, it is told as incomplete, whoever is to blame. */
+/* A directory that may have been cut by the limit counts as incomplete, whatever made it so. */
 static bool is_cut(const struct listing *l)
 {
 	return l->plan.entries_max && l->entries >= l->plan.entries_max;
@@ -456,7 +466,10 @@ static void ask_about_everything(struct list_request *request)
 	request->flags = LIST_CHANGED_ONLY;
 }
 
-/* What no request names a limit of its own for is named in full; an audit has its choice. */
+/*
+ * A listing names all its starts. Only an audit may ask about everything instead, where the request
+ * that carries it has no room for the names.
+ */
 static void choose_request(struct listing *l, const char **paths, size_t count_max,
 	size_t bytes_max, struct list_request *request)
 {
@@ -467,7 +480,10 @@ static void choose_request(struct listing *l, const char **paths, size_t count_m
 		ask_by_name(l, paths, request);
 }
 
-/* What was moved here meanwhile may have been come to under a name by which it was not known. */
+/*
+ * The answer may have come to a directory that was moved here meanwhile under a name that was not
+ * known.
+ */
 static void invalidate_moved(const struct listing *l)
 {
 	struct tree *t = l->cache->tree;

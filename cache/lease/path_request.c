@@ -1,4 +1,6 @@
-/* Asking the sandbox by path, while renames here move what the path leads to. */
+/*
+ * Requests by path, while renames here move the place that the path leads to.
+ */
 #include "cache/lease/path_request.h"
 
 #include "cache/lease/find_again.h"
@@ -25,7 +27,7 @@ bool cache_is_of_the_call(enum err kind)
 bool cache_is_no_answer(enum err kind)
 {
 	bool is_of_the_server = kind == ERR_BUSY || kind == ERR_IO || kind == ERR_PROTOCOL;
-	/* Of an account: what the changes take in the sandbox is told of each. */
+	/* The quota of an account: a quota inside the sandbox is reported for each change. */
 	bool is_of_the_vendor = kind == ERR_QUOTA;
 
 	return is_of_the_server || is_of_the_vendor || kind == ERR_NO_MEMORY ||
@@ -39,13 +41,13 @@ bool cache_is_offline(enum err kind)
 
 struct asking {
 	const struct cache_place *one, *two;
-	bool is_question; /* its answer is worth nothing if the paths moved meanwhile */
-	bool is_move;     /* asks for a rename: does not make renames wait */
+	bool is_question; /* the answer is worth nothing if the paths moved meanwhile */
+	bool is_move;     /* the request is for a rename, which must not make renames wait */
 	cache_ask ask;
 	void *context;
 };
 
-/* An inode that is not where it was: its name goes, and if it has another one that is tried next. */
+/* An inode that is not where it was loses this name. Another name, if it has one, is tried next. */
 static bool try_other_name(
 	struct cache *c, const struct asking *a, const struct tree_path *path, enum err kind)
 {
@@ -80,7 +82,7 @@ static enum err settled_path(
 	return kind;
 }
 
-/* What is in use here and was renamed by others. */
+/* Finds places that are in use here and were renamed by others. */
 static bool try_again_found(struct cache *c, const struct asking *a, enum err kind)
 {
 	if (!cache_may_be_lost(kind))

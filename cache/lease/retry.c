@@ -70,8 +70,8 @@ static pid_t asker_of(const struct call *call)
 }
 
 /*
- * Where all places are taken it is one of them that waits for a lookup, which may never come; NULL:
- * none does.
+ * Where all places are taken the oldest one that waits for a lookup, which may never come, makes
+ * room. NULL: no place waits for one.
  */
 static struct retry *place_locked(struct retries *r)
 {

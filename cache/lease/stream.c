@@ -1,4 +1,6 @@
-/* What the change stream tells, from its beginning to its end. */
+/*
+ * The reports of the stream of changes, from its beginning to its end.
+ */
 #include "cache/lease/lease_inside.h"
 
 #include "cache/lease/invalidate.h"
@@ -13,15 +15,15 @@
 #include <string.h>
 
 /*
- * The pause from a failed stream to the next one: doubled each time, unless the stream
- * had lived for the longest pause. Every kind of failure is tried again: causes go away.
+ * The pause from a failed stream to the next one. It doubles each time, unless the stream had lived
+ * for the longest pause. Every kind of failure is tried again: causes go away.
  */
 #define PAUSE_FIRST_MS 1000
 #define PAUSE_MAX_MS   60000
 /* This many unwatched directories are worth a line in the log. */
 #define UNWATCHED_MANY 64
 
-/* ---- What the stream tells ---- */
+/* ---- Reports of the stream ---- */
 
 static void note_recovery(struct lease *l)
 {
@@ -57,7 +59,7 @@ static void carried_ends_locked(struct lease *l, enum err kind)
 	pthread_cond_broadcast(&l->changed);
 }
 
-/* With the lock, so that whoever gives up the list can go. */
+/* The lock lets a caller that no longer wants the list leave safely. */
 static void on_item(struct lease *l, const struct list_item *item)
 {
 	pthread_mutex_lock(&l->lock);
@@ -114,7 +116,7 @@ static enum err hear(void *context, const struct watch_event *event, struct erro
 		if (event->has_attr)
 			cache_note_clock(l->cache, &event->attr.ctime);
 		tree_apply_event(l->cache->tree, event);
-		/* The count grows when the tree has heard of the change. */
+		/* The count grows when the tree has the change. */
 		stats_add(&l->cache->stats, STATS_EVENTS, 1);
 		return ERR_OK;
 	}
@@ -122,7 +124,7 @@ static enum err hear(void *context, const struct watch_event *event, struct erro
 
 /* ---- One stream ---- */
 
-/* The request as the stream has it: whoever asked for the list may have gone. */
+/* A copy of the request for the stream: the caller that asked for the list may have gone. */
 struct copied {
 	struct list_request request;
 	char **starts;
@@ -148,7 +150,7 @@ static enum err copy_request(struct copied *c, const struct list_request *from, 
 	return c->starts ? ERR_OK : error_set(e, ERR_NO_MEMORY, "the change stream");
 }
 
-/* Given up on purpose it may begin again at once. */
+/* A stream that was ended on purpose may begin again at once. */
 static void pause_locked(struct lease *l, enum err kind)
 {
 	int64_t now_ms = lease_now_ms(l);
@@ -187,8 +189,10 @@ static void note_end_locked(struct lease *l, enum err kind, const struct error *
 }
 
 /*
- * What is trusted while the state says that it lives is doubted after it does not say so any more. The tree hears of the
- * end before whoever carried a list does, for he asks for it alone, and the answer is to be held; and before another begins.
+ * Everything valid while the state is live is invalidated after the state has changed. The tree
+ * learns of the end before the caller whose list the stream carried, since that caller then asks
+ * for the list alone, and the answer is to be held. It also learns of it before another stream
+ * begins.
  */
 static void stream_ended(struct lease *l, enum err kind, const struct error *why)
 {
@@ -212,7 +216,7 @@ static void stream_ended(struct lease *l, enum err kind, const struct error *why
 		cache_invalidate_all(l->cache);
 }
 
-/* Who only listens asks for nothing but the root itself. */
+/* A stream for listeners alone asks for nothing but the root itself. */
 static const char *const root_only = "";
 static const struct list_request nothing = { .starts = &root_only, .starts_count = 1 };
 
@@ -238,7 +242,7 @@ static void run_stream_locked(struct lease *l)
 	pthread_mutex_lock(&l->lock);
 }
 
-/* Somebody listens, and there may be a stream. */
+/* There is a listener, and a stream may begin. */
 static bool is_listened_locked(const struct lease *l)
 {
 	return atomic_load(&l->cache->listeners) && atomic_load(&l->state) == LEASE_IDLE &&

@@ -11,36 +11,40 @@
 
 #include <stdlib.h>
 
-/* When more has changed than that (an installation, say), it is cheaper to learn anew what is used. */
+/* Where more has changed (an installation, say), it is cheaper to learn anew what is used. */
 #define CHANGES_MAX 50000
 
 /* Two ticks of the coarsest clock that stamps changes (CONFIG_HZ=100), in ns. */
 #define TICK_NS 20000000
-/* A sandbox's clock that is so far behind what it must show was set back: then its stamps say nothing. In s. */
+/*
+ * A sandbox's clock that is this far behind what it must show was set back: then its stamps say
+ * nothing. In s.
+ */
 #define SET_BACK_S 1
 
 /*
- * While nobody answers what is known is shown for so long at a time, or as long as the question took that was in vain. Then
- * somebody asks again, and waits no longer than at first so, and twice as long each time: there are sandboxes that answer
- * slowly. Design decisions.
+ * While the sandbox is offline what is known is shown for this long at a time, or for as long as
+ * the last question took in vain. Then a caller asks again. It waits at most the second time here,
+ * and twice as long at each further try: there are sandboxes that answer slowly. Design decisions.
  */
 #define UNHEARD_MS        5000
 #define PATIENCE_LEAST_MS 3000
 
 struct validity {
 	struct cache *cache;
-	int64_t least_ms;     /* how long trust lasts at least */
+	int64_t least_ms;     /* the shortest time for which the tree is valid */
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t changed;
 	bool is_auditing;
-	const struct progress *auditor; /* of the audit under way */
-	struct error failure;           /* of the last audit; kind 0: it did not fail */
-	struct timespec from;           /* the sandbox's clock: nothing held was asked earlier */
-	int64_t begun_ms;               /* when trust was last established, monotonic */
-	int64_t cost_ms;                /* of the costliest listing since */
-	int64_t audit_limit_ms; /* with the next audit, where the last one was in vain; 0: it was not */
-	bool must_ask;          /* what is known must not be shown before somebody answered */
-	uint64_t must_ask_since; /* what was asked after this serial number of the tree */
+	const struct progress *auditor; /* the progress of the audit under way */
+	struct error failure;           /* the failure of the last audit; kind 0: it did not fail */
+	struct timespec from; /* the sandbox's clock: every answer held was asked for later */
+	int64_t begun_ms;     /* when the tree last became valid, monotonic */
+	int64_t cost_ms;      /* the cost of the costliest listing since */
+	/* The deadline of the next audit, where the last one was in vain; 0: it was not. */
+	int64_t audit_limit_ms;
+	bool must_ask;           /* the tree must not be shown before the sandbox answered */
+	uint64_t must_ask_since; /* an answer to a question after this serial number of the tree */
 };
 
 /* ---- Life ---- */
@@ -76,7 +80,7 @@ void validity_free(struct validity *t)
 	free(t);
 }
 
-/* ---- How long it lasts ---- */
+/* ---- How long validity lasts ---- */
 
 static int64_t lasts_ms(const struct validity *t, int64_t cost_ms)
 {
@@ -101,7 +105,7 @@ void validity_note_cost(struct validity *t, int64_t cost_ms)
 
 /* ---- Audits ---- */
 
-/* Whole seconds, for there are sandboxes whose tools tell no others. */
+/* Whole seconds, since the tools of some sandboxes report no others. */
 static int64_t since_ns(struct timespec from)
 {
 	return (from.tv_sec - (from.tv_nsec < TICK_NS)) * 1000000000;
@@ -118,7 +122,7 @@ static enum err plan_audit(struct validity *t, struct timespec from, struct list
 		.depth = 1, .entries_max = CHANGES_MAX, .changed_since_ns = since_ns(from)
 	};
 	if (!from.tv_sec)
-		return ERR_UNSUPPORTED; /* no answer told the time */
+		return ERR_UNSUPPORTED; /* no answer had the time */
 	plan->starts = tree_known_dirs(t->cache->tree, &plan->starts_count);
 	return plan->starts ? ERR_OK : ERR_NO_MEMORY;
 }
@@ -130,7 +134,7 @@ static int64_t validated_until_locked(const struct validity *t)
 	return t->begun_ms + lasts_ms(t, t->cost_ms);
 }
 
-/* An answer to what was asked before a command ended says nothing of what that did. */
+/* An answer to a question from before a command's end says nothing of what the command did. */
 static void is_received_locked(struct validity *t, const struct tree_listing *heard)
 {
 	if (t->audit_limit_ms)
@@ -150,7 +154,7 @@ void validity_began(struct validity *t, const struct tree_listing *first)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* Trust counts from when it was asked. */
+/* Validity counts from the time of the request. */
 static void establish(struct validity *t, const struct listing *l)
 {
 	pthread_mutex_lock(&t->lock);
@@ -207,7 +211,10 @@ static enum err audit(
 	tree_hold(t->cache->tree);
 	if (!kind)
 		kind = run_audit(t, call, &plan, &why);
-	/* A stream that breaks in the middle of it does not begin again at once: now it is a call of its own. */
+	/*
+	 * After a stream that broke during the audit none begins at once: now the audit is a call
+	 * of its own.
+	 */
 	if (kind == ERR_UNREACHABLE && has_time(call) && !plan_audit(t, from, &plan))
 		kind = run_audit(t, call, &plan, &why);
 	if (kind && !cache_is_of_the_call(kind) && !cache_is_offline(kind)) {
@@ -241,7 +248,9 @@ static enum err take_turn_locked(struct validity *t, const struct call *call, st
 	return kind;
 }
 
-/* That one caller was interrupted, or waited for less than others do, is no answer for another. */
+/*
+ * An interruption of one caller, or a shorter deadline than others have, is no answer for another.
+ */
 static void end_audit(struct validity *t, const struct error *failure)
 {
 	pthread_mutex_lock(&t->lock);
@@ -254,14 +263,14 @@ static void end_audit(struct validity *t, const struct error *failure)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* ---- While nobody answers ---- */
+/* ---- While the sandbox is offline ---- */
 
 static int64_t full_limit_ms(const struct validity *t)
 {
 	return call_progress_ms(&(struct call){ .progress_ms = cache_progress_ms(t->cache) });
 }
 
-/* Who waits for less than others says nothing for them. */
+/* A caller with a shorter deadline than others does not decide for them. */
 static bool may_go_on_locked(const struct validity *t, const struct call *call)
 {
 	int64_t limit_ms = call_progress_ms(call);
@@ -270,7 +279,7 @@ static bool may_go_on_locked(const struct validity *t, const struct call *call)
 	return !t->must_ask && (limit_ms < 0 || (wanted_ms >= 0 && limit_ms >= wanted_ms));
 }
 
-/* Who reads what is known needs nobody. To ask took `cost_ms`, in vain. */
+/* A reader of what is known does not need the sandbox. The question took `cost_ms`, in vain. */
 static void go_on_locked(struct validity *t, int64_t cost_ms, const struct error *why)
 {
 	int64_t lasts = lasts_ms(t, cost_ms), full_ms = full_limit_ms(t);
@@ -289,7 +298,7 @@ static void go_on_locked(struct validity *t, int64_t cost_ms, const struct error
 	tree_validate_offline(t->cache->tree, monotonic_ms() + lasts);
 }
 
-/* Whether that was all that was wrong, and is mended. */
+/* Whether an offline sandbox was the only failure, so that what is known can be shown. */
 static bool go_on_offline(
 	struct validity *t, const struct call *call, int64_t cost_ms, const struct error *why)
 {
@@ -313,8 +322,9 @@ void validity_must_ask(struct validity *t)
 }
 
 /*
- * Answers about what is under change here are not believed: the sandbox must have it all. Where it is known not to be
- * reached, whoever sends that is the one who finds out that it can be.
+ * An answer about a place that is under change here is not valid: all changes must be applied
+ * first. Where the sandbox is known to be offline, the sender of those changes is the first to find
+ * out that it can be reached.
  */
 static enum err drain_and_audit(struct validity *t, struct timespec from, int64_t audit_limit_ms,
 	const struct call *call, struct progress *progress, struct error *e)

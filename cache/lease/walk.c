@@ -12,31 +12,41 @@
 #include <sys/eventfd.h>
 
 /*
- * An entry is about 100 bytes on the wire, 20 where they are packed: the first 4,000 cost 7 to 30 ms at 100 Mbit/s, less than
- * the 40 ms of a round trip; 50,000 are a quarter of what is kept of unused inodes (CACHE_IDLE_MAX).
+ * An entry is about 100 bytes on the wire, 20 where they are packed. The first 4,000 cost 7 to 30
+ * ms at 100 Mbit/s, less than the 40 ms of a round trip. 50,000 are a quarter of the unused inodes
+ * that are kept (CACHE_IDLE_MAX).
  */
 #define FIRST_ENTRIES LISTING_LARGE
 #define MOST_ENTRIES  50000
-/* With each step of a walk the bound becomes so many times as large. */
+/* With each step of a walk the bound grows by this factor. */
 #define GROWTH 16
 
-/* So many listings for single entries are not yet a walk: one path of several names takes as many. */
+/*
+ * This many listings for single entries are not yet a walk: one path of several names takes as
+ * many.
+ */
 #define NEAR_STEPS 2
 
 /* Listings, or questions for single entries, no further apart than this belong together. */
 #define GAP_MS 1000
 
-/* Of one listing: as many directories as 20,000 files stand in, twice over, and a request of a few milliseconds. */
+/*
+ * The limits of one listing: twice the directories of 20,000 files, and a request of a few
+ * milliseconds.
+ */
 #define STARTS_MAX       4096
 #define STARTS_BYTES_MAX ((size_t)256 * 1024)
 
 /* Listings with threads of their own. */
 #define THREADS_MAX 16
 
-/* Who waited so often for others' listings in vain asks by himself. */
+/* A caller that waited this often in vain for others' listings asks by itself. */
 #define JOINS_MAX 3
 
-/* Those that are over and that nobody waits for. Their threads are about to end and do not take the lock again. */
+/*
+ * Frees the listings that are over and that no caller waits for. Their threads are about to end and
+ * do not take the lock again.
+ */
 static void reap_locked(struct walk *w)
 {
 	for (struct running *r = LIST_FIRST(&w->all), *next; r; r = next) {
@@ -123,7 +133,7 @@ static struct running *find_awaited_locked(const struct walk *w, const struct in
 	return NULL;
 }
 
-/* A listing that streams on makes progress, also where it has not come to our directory. */
+/* A listing that streams on makes progress, also where it has not come to this directory. */
 static enum err wait_for(
 	struct running *r, const struct waiter *x, const struct call *call, struct error *e)
 {
@@ -147,7 +157,7 @@ static void leave(struct walk *w, struct waiter *x)
 
 /* One listing that a reader wants or shares. */
 struct sharing {
-	struct running *running; /* NULL: none was needed, it is listed by now */
+	struct running *running; /* NULL: the directory is listed by now */
 	bool is_own;
 	struct waiter waiter;
 };
@@ -187,13 +197,19 @@ static enum err take_part(struct walk *w, const struct call *call, struct inode 
 	return kind;
 }
 
-/* Else every question goes to the sandbox, and no earlier answer will do. */
+/*
+ * Whether answers stay valid. Else every question goes to the sandbox, and no earlier answer will
+ * do.
+ */
 static bool believes(const struct walk *w)
 {
 	return w->cache->options.attr_ms && w->cache->options.entry_ms;
 }
 
-/* Somebody else's answer may be about a path that leads elsewhere by now, or have been given up by somebody else. */
+/*
+ * The answer to another caller may be about a path that leads elsewhere by now, or may have been
+ * cancelled by that caller.
+ */
 static bool must_ask_again(const struct sharing *s)
 {
 	const struct waiter *x = &s->waiter;
@@ -281,7 +297,7 @@ bool walk_is_due(struct walk *w, struct inode *dir)
 	int64_t now_ms = monotonic_ms();
 	uint64_t inodes, names;
 
-	/* A doubt about one entry of a directory that is believed is about that entry. */
+	/* In a directory that is valid only the one entry is invalid. */
 	if (!believes(w) || tree_is_listed(t, dir, now_ms))
 		return false;
 	if (tree_awaited(t, dir))

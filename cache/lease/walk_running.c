@@ -1,4 +1,6 @@
-/* A listing while it is under way: who waits for it, and its thread. */
+/*
+ * A listing while it is under way: its waiters, and its thread.
+ */
 #include "cache/lease/walk_inside.h"
 
 #include "cache/lease/walk.h"
@@ -49,7 +51,10 @@ static void end_running(struct running *r, const struct error *error)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* What the listing taught is held until it is over, so that it is not forgotten before it is used. */
+/*
+ * The tree is held until the listing is over, so that nothing it taught is forgotten before it is
+ * used.
+ */
 void running_run(struct running *r, const struct call *call)
 {
 	struct tree *t = r->walk->cache->tree;
@@ -108,7 +113,7 @@ void running_free(struct running *r)
 	free(r);
 }
 
-/* ---- Waiting for any of them ---- */
+/* ---- Waiting for any listing ---- */
 
 static bool enter_any(struct walk *w, struct waiter *x)
 {
