@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* What may wait: a second of 100 Mbit/s, in files of 4 KiB. */
+/* The blocks that may wait: a second of 100 Mbit/s, in files of 4 KiB. */
 #define BYTES_MAX  ((size_t)8 * 1024 * 1024)
 #define BLOCKS_MAX ((uint64_t)2048)
 
@@ -12,10 +12,10 @@ struct async_writer {
 	void *context;
 	pthread_t thread;
 	pthread_mutex_t lock;   /* guards what follows */
-	pthread_cond_t changed; /* something was added or written, or it ends */
+	pthread_cond_t changed; /* a block was added or written, or the writer is to end */
 	bool is_ending;
-	size_t bytes;            /* that wait */
-	uint64_t added, written; /* how many ever */
+	size_t bytes;            /* bytes of the blocks that wait */
+	uint64_t added, written; /* how many blocks ever were */
 	struct async_writer_block blocks[BLOCKS_MAX];
 };
 

@@ -1,7 +1,9 @@
 /*
- * async_writer.h - blocks that a thread of its own writes to the disk, so that whoever fetched them goes on fetching.
+ * async_writer.h - blocks that a thread of its own writes to the disk, so that the thread that
+ * fetched them goes on fetching.
  *
- * Making a file takes the disk longer than a network brings a small one. Any function may be called from any thread.
+ * Making a file takes the disk longer than a network brings a small one. Any function may be called
+ * from any thread.
  */
 #pragma once
 
@@ -9,7 +11,7 @@
 
 struct async_writer;
 
-/* What is written; its bytes are kept elsewhere. */
+/* A block to be written; its bytes are kept elsewhere. */
 struct async_writer_block {
 	struct block_place place;
 	struct block_name name;
@@ -20,8 +22,8 @@ struct async_writer_block {
 enum err async_writer_new(struct async_writer **out,
 	void (*write)(void *context, const struct async_writer_block *block), void *context,
 	struct error *e);
-/* When all is written. */
+/* Returns when all blocks are written. */
 void async_writer_free(struct async_writer *l);
 
-/* false: as much as may wait does so already, and the caller writes it himself. */
+/* false: as much as may wait does so already, and the caller writes the block itself. */
 bool async_writer_add(struct async_writer *l, const struct async_writer_block *block);

@@ -1,14 +1,19 @@
 /*
- * block.h - contents cut into blocks, each named by its hash: equal blocks have one name, of whatever file they are.
+ * block.h - contents cut into blocks, each named by its hash: equal blocks have one name, of
+ * whatever file they are.
  *
- * XXH3-128 is fast and spreads well, but whoever chooses bytes can make two blocks of one name. So a sandbox can spoil what
- * is stored of its own files, and of files of others whose contents it knows; no more than that.
+ * XXH3-128 is fast and spreads well, but a program that chooses the bytes can make two blocks of
+ * one name. So a sandbox can spoil the stored contents of its own files, and of other sandboxes'
+ * files whose contents it knows; no more than that.
  */
 #pragma once
 
 #include "providers/verbs.h"
 
-/* Of 1 MiB that changed in one place little is stored twice, and 100 MB are not yet a thousand files. */
+/*
+ * With this size a change in one place of 1 MiB stores little twice, and 100 MB are fewer than a
+ * thousand files.
+ */
 #define BLOCK_SIZE ((size_t)128 * 1024)
 
 /* XXH3-128, canonical: as FETCH_HASHES has it. */

@@ -18,33 +18,39 @@
 #include <sys/mman.h>
 
 #define MEMORY_MAX ((size_t)32 * 1024 * 1024)
-/* The table of versions has one record for so many bytes of the budget: files are small, and have old versions. */
+/*
+ * The table of versions has one record for this many bytes of the budget: files are small, and have
+ * old versions.
+ */
 #define FILE_BYTES ((uint64_t)8 * 1024)
 
 struct block_store {
 	struct block_name sandbox;
-	struct block_files *files; /* NULL: there is no directory; nor the three below */
+	struct block_files *files; /* NULL: there is no directory; nor are the three below */
 	struct block_index *on_disk;
 	struct filter *filter;
-	struct async_writer *later;  /* writes them, from memory */
-	struct block_memory *memory; /* what is about to be written, or cannot be */
+	struct async_writer *later;  /* writes blocks from memory to the directory */
+	struct block_memory *memory; /* blocks that are about to be written, or cannot be */
 	struct block_index *in_memory;
 	struct partial_blocks *partial;
-	struct growing *growing; /* whose blocks are in memory, and in neither table */
+	struct growing *growing; /* files whose blocks are in memory, and in neither table */
 	struct stats *stats;
-	_Atomic bool is_bypassed; /* the directory did not take something: said once */
+	_Atomic bool is_bypassed; /* the directory did not take a block, and this was logged */
 };
 
-/* What a read or a write has to do with one block. */
+/* The part that a read or a write has in one block. */
 struct share {
 	struct block_place place;
 	const struct attr *version;
 	uint64_t index;
 	size_t block_len;
-	size_t at, len; /* within it */
+	size_t at, len; /* within the block */
 };
 
-/* The share of [offset, offset + len), which lies within the file and is not empty, in its first block. */
+/*
+ * The share of [offset, offset + len), which lies within the file and is not empty, in its first
+ * block.
+ */
 static struct share first_share(
 	const struct block_store *s, const struct attr *version, uint64_t offset, size_t len)
 {
@@ -69,14 +75,17 @@ static size_t within_file(const struct attr *version, uint64_t offset, size_t le
 
 /* ---- Reading ---- */
 
-/* In this order, for a block that is written just now is in both, and then on the disk alone. */
+/*
+ * Memory comes first: a block that is written just now is in both places, and then on the disk
+ * alone.
+ */
 static bool read_named(struct block_store *s, const struct block_name *name, void *out, size_t len)
 {
 	return block_memory_get(s->memory, name, out, len) ||
 		(s->files && block_files_get(s->files, name, out, len));
 }
 
-/* What is known in memory may be on the disk already, as a block of another file. */
+/* A block in the table for memory may be on the disk already, as a block of another file. */
 static bool read_noted(struct block_store *s, const struct share *share, void *out)
 {
 	struct block_name name;
@@ -170,7 +179,7 @@ static void bypass(struct block_store *s, const char *why)
 		log_warn(LOG_CACHE, "contents are kept in memory for now: %s", why);
 }
 
-/* `bytes` NULL: the block is there, as one of another file. */
+/* `bytes` NULL: the block is on the disk, as one of another file. */
 static enum err write_block(struct block_store *s, const struct async_writer_block *b,
 	const void *bytes, struct error *e)
 {
@@ -181,7 +190,7 @@ static enum err write_block(struct block_store *s, const struct async_writer_blo
 	return kind;
 }
 
-/* From memory, where it stays if that fails. */
+/* Writes a block from memory. On failure the block stays there. */
 static void write_kept(void *context, const struct async_writer_block *b)
 {
 	struct block_store *s = context;
@@ -243,7 +252,7 @@ void block_store_keep(struct block_store *s, const struct attr *version, uint64_
 	}
 }
 
-/* ---- Written here ---- */
+/* ---- Contents written here ---- */
 
 static bool find_name(
 	struct block_store *s, const struct block_place *place, struct block_name *out)
@@ -262,7 +271,7 @@ static struct attr version_met(const struct block_store_change *c)
 	return met;
 }
 
-/* Else a change may follow within the tick, and the next version may look like this one. */
+/* Without this a change may follow within the tick, and the next version may look like this one. */
 static bool is_settled(const struct attr *version)
 {
 	return version->mtime.tv_sec != version->ctime.tv_sec ||
@@ -283,7 +292,7 @@ static void note_grown(struct block_store *s, struct growing_file *f)
 	growing_file_free(f);
 }
 
-/* A name of staging is of one file alone. */
+/* The record must be of the same file, by its number. A name in staging is of one file alone. */
 static struct growing_file *take_growing(struct block_store *s, const struct block_store_change *c)
 {
 	struct growing_file *f = growing_take(s->growing, c->path, &c->met);
@@ -307,7 +316,9 @@ static struct growing_file *begin_growing(struct block_store *s, const struct bl
 	return f;
 }
 
-/* What is not overwritten of the block is read. Behind the end of the file there was nothing. */
+/*
+ * The part of the block that is not overwritten is read. Behind the former end there was nothing.
+ */
 static bool merge_block(struct block_store *s, const struct block_store_change *c,
 	const struct block_name *was, uint64_t index, unsigned char *out)
 {
@@ -351,7 +362,7 @@ static bool write_blocks(
 	return true;
 }
 
-/* Others may have written meanwhile. */
+/* Whether the size fits this write alone: others may have written meanwhile. */
 static bool is_as_written(const struct block_store_change *c)
 {
 	uint64_t end = c->offset + c->len;
@@ -373,7 +384,7 @@ void block_store_keep_written(struct block_store *s, const struct block_store_ch
 		growing_file_free(f);
 }
 
-/* What has left staging has grown. */
+/* A file that has left staging is not going to grow any more. */
 static void move_growing(struct block_store *s, const struct block_store_change *c)
 {
 	struct growing_file *f = take_growing(s, c);
@@ -387,7 +398,9 @@ static void move_growing(struct block_store *s, const struct block_store_change 
 		note_grown(s, growing_put(s->growing, f));
 }
 
-/* Of a file with so many blocks in a row that are not here, 8 GiB, the rest is not looked for. */
+/*
+ * After this many blocks in a row that are not here, 8 GiB, the rest of the file is not looked for.
+ */
 #define MISSED_MAX 65536
 
 void block_store_keep_as(struct block_store *s, const struct block_store_change *c)

@@ -12,24 +12,24 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* File systems give whole pages. */
+/* File systems allocate whole pages. */
 #define PAGE 4096
-/* Candidates for removal looked at together, in 2 MiB. */
+/* How many candidates for removal are looked at together, in 2 MiB. */
 #define OLD_MAX ((size_t)32 * 1024)
-/* A file that was written aside so long ago has no writer any more. */
+/* A temporary file of this age has no writer any more. */
 #define ASIDE_S 3600
 
 struct block_budget {
 	int blocks, usage;
-	_Atomic int64_t owed; /* not in the file yet */
+	_Atomic int64_t owed; /* bytes not added to the file yet */
 	struct stats *stats;
-	pthread_mutex_t lock; /* with the file's own lock: for the sum */
+	pthread_mutex_t lock; /* guards the sum, with the file's own lock */
 };
 
 struct old {
 	struct timespec used;
 	uint64_t cost;
-	char path[36]; /* from the directory of blocks */
+	char path[36]; /* relative to the directory of blocks */
 };
 
 uint64_t block_budget_cost(uint64_t len)
@@ -86,7 +86,7 @@ static void survey_file(struct survey *s, const char *name)
 		keep_oldest(s);
 }
 
-/* Calls `each` for every name in it. */
+/* Calls `each` for every name in the directory. */
 static void each_name(int dir, void (*each)(struct survey *s, const char *name), struct survey *s)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -114,7 +114,9 @@ static void survey_folder(struct survey *s, const char *name)
 		each_name(folder, survey_file, s);
 }
 
-/* Of those that were found the oldest, until all together take at most `max`. Returns how many. */
+/*
+ * Removes the oldest of the files found, until all together take at most `max`. Returns how many.
+ */
 static size_t remove_oldest(struct survey *s, uint64_t max)
 {
 	size_t removed = 0;
@@ -129,7 +131,7 @@ static size_t remove_oldest(struct survey *s, uint64_t max)
 	return removed;
 }
 
-/* Removes the oldest until what there is takes at most `max`. Returns what it takes then. */
+/* Removes the oldest until the rest takes at most `max`. Returns what the rest takes. */
 static uint64_t survey_and_trim(struct block_budget *b, uint64_t max)
 {
 	struct survey s = { .blocks = b->blocks };
@@ -156,7 +158,7 @@ static bool read_sum(const struct block_budget *b, uint64_t *sum)
 
 static void write_sum(const struct block_budget *b, uint64_t sum)
 {
-	/* Where it cannot be written nothing else can. */
+	/* Where the sum cannot be written nothing else can. */
 	if (pwrite(b->usage, &sum, sizeof sum, 0) < 0)
 		return;
 }
@@ -177,7 +179,7 @@ static void unlock(struct block_budget *b)
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* Brings the file up to date, and below `max` what it counts. */
+/* Adds what is not in the file yet, and makes room where the sum is above `max`. */
 static void settle(struct block_budget *b, uint64_t max)
 {
 	uint64_t sum = 0;
@@ -188,7 +190,10 @@ static void settle(struct block_budget *b, uint64_t max)
 	bool known = read_sum(b, &sum);
 
 	sum += (uint64_t)owed;
-	/* A sum below nothing is as wrong as one that is too large: it is counted anew. What is owed is not there yet. */
+	/*
+	 * A sum below zero is a huge number here, and as wrong as one that is too large: it is
+	 * counted anew. The files whose cost is added now are not there yet.
+	 */
 	if (!known || sum > max) {
 		uint64_t coming = owed > 0 ? (uint64_t)owed : 0, room = max - max / 8;
 

@@ -1,9 +1,9 @@
 /*
  * budget.h - how many bytes a directory of blocks takes, and room made in it.
  *
- * The sum stands in a file that all processes update; whoever finds it locked remembers what to add and does so the next
- * time, so that nobody waits for anybody. It is counted anew whenever room is made. Any function may be called from any
- * thread.
+ * The sum is in a file that all processes update. A process that finds it locked remembers what to
+ * add, and adds it the next time, so that no process waits for another. The sum is counted anew
+ * whenever room is made. Any function may be called from any thread.
  */
 #pragma once
 
@@ -11,19 +11,28 @@
 
 struct block_budget;
 
-/* Names of files that are being written begin so: one that nobody came back to is removed with the old. */
+/*
+ * The prefix of files that are being written. One that its writer left behind is removed with the
+ * old blocks.
+ */
 #define BLOCK_ASIDE "aside-"
 
-/* `blocks`: the directory, the caller's. Takes `usage`, the file with the sum. `stats` count what is removed. */
+/*
+ * `blocks`: the directory, the caller's. Takes `usage`, the file with the sum. `stats` count the
+ * blocks that are removed.
+ */
 enum err block_budget_new(
 	struct block_budget **out, int blocks, int usage, struct stats *stats, struct error *e);
 void block_budget_free(struct block_budget *b);
 
-/* What a file of `len` bytes takes. */
+/* The bytes that a file of `len` bytes takes on the disk. */
 uint64_t block_budget_cost(uint64_t len);
 uint64_t block_budget_used(struct block_budget *b);
 
-/* A file of `len` bytes is going to be written: makes room where there is none. false: there cannot be. */
+/*
+ * Called before a file of `len` bytes is written: makes room where there is none. false: there
+ * cannot be.
+ */
 bool block_budget_take(struct block_budget *b, uint64_t len, uint64_t max);
-/* One went, or was not written. */
+/* A file was removed, or was not written. */
 void block_budget_give(struct block_budget *b, uint64_t len);

@@ -15,11 +15,11 @@
 #include <sys/statvfs.h>
 
 #define DEFAULT_MAX ((uint64_t)10 * 1024 * 1024 * 1024)
-/* A block's use is written down at most once in so many seconds. */
+/* A block's use is written down at most once in this many seconds. */
 #define USE_S 60
 
 struct block_files {
-	char *path; /* for messages: DIR */
+	char *path; /* DIR, for messages */
 	int dir;    /* DIR */
 	int blocks; /* DIR/blocks */
 	uint64_t max;
@@ -125,7 +125,7 @@ const char *block_files_dir(const struct block_files *f)
 
 /* ---- One block ---- */
 
-/* 256 folders: more would be larger than what they hold, and 100,000 blocks are 400 in each. */
+/* 256 folders: more would be larger than the files in them, and 100,000 blocks are 400 in each. */
 struct path {
 	char folder[3];
 	char name[31];
@@ -143,7 +143,7 @@ static struct path path_of(const struct block_name *name)
 	return path;
 }
 
-/* As in use now, for whoever looks for the least recently used. */
+/* Marks the file as used now, for the search for the least recently used. */
 static void touch(int fd, const struct stat *st)
 {
 	static const struct timespec now[2] = { { .tv_nsec = UTIME_OMIT },
@@ -165,7 +165,7 @@ static int open_block(const struct block_files *f, const struct path *path, stru
 	return take_fd(&fd);
 }
 
-/* Whether it has what its name says; `bytes` holds what it has, at most `len`. */
+/* Whether the contents have the name's hash; `bytes` gets them, at most `len`. */
 static bool is_sound(int fd, const struct block_name *name, void *bytes, size_t len)
 {
 	if (pread(fd, bytes, len, 0) != (ssize_t)len)
@@ -175,7 +175,7 @@ static bool is_sound(int fd, const struct block_name *name, void *bytes, size_t 
 	return block_names_equal(&is, name);
 }
 
-/* The same of one that is not as long as was thought: what was thought may be wrong. */
+/* As is_sound(), for a file that has not the expected length: the expectation may be wrong. */
 static bool is_another(int fd, const struct stat *st, const struct block_name *name)
 {
 	AUTO_FREE unsigned char *bytes = malloc(BLOCK_SIZE);
@@ -185,7 +185,7 @@ static bool is_another(int fd, const struct stat *st, const struct block_name *n
 			is_sound(fd, name, bytes, (size_t)st->st_size));
 }
 
-/* Several may find it so at once: one of them removes it. */
+/* Several threads may find the file bad at once: one removes it. */
 static void remove_bad(struct block_files *f, const struct path *path, uint64_t size)
 {
 	AUTO_CLOSE int folder = open_folder(f->blocks, path->folder, false);
@@ -236,7 +236,7 @@ static bool write_all(int fd, const unsigned char *bytes, size_t len)
 	return true;
 }
 
-/* Under a name that only this call has. */
+/* The file has a name that only this call has. */
 static bool write_aside(int folder, char aside[32], const void *bytes, size_t len)
 {
 	uint64_t number = 0;
@@ -250,7 +250,7 @@ static bool write_aside(int folder, char aside[32], const void *bytes, size_t le
 	return fd >= 0 && write_all(fd, bytes, len);
 }
 
-/* false: errno says why. */
+/* false: errno is the reason. */
 static bool write_block(
 	const struct block_files *f, const struct path *path, const void *bytes, size_t len)
 {

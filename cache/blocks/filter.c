@@ -5,11 +5,11 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Of a processor's cache: one read, one write. 800,000 files have ten bits each. */
+/* A line of a processor's cache: one read, one write. 800,000 files have ten bits each. */
 #define LINE_WORDS 8
 #define LINE_BYTES (LINE_WORDS * sizeof(uint64_t))
 #define LINES      ((uint64_t)1024 * 1024 / LINE_BYTES)
-/* Best at ten bits for each: one in a hundred is taken for another. */
+/* The best number at ten bits for each file: one in a hundred is taken for another. */
 #define BITS 6
 
 struct filter {
@@ -88,7 +88,10 @@ bool filter_may_have(struct filter *f, const char *name, uint64_t size)
 	return has_all(line, &mark);
 }
 
-/* Two at once may lose one's mark: then nobody asks, and the file is fetched. */
+/*
+ * Of two processes at once one may lose its mark: then the hashes are not asked for, and the file
+ * is fetched.
+ */
 void filter_add(struct filter *f, const char *name, uint64_t size)
 {
 	struct mark mark = mark_of(name, size);
@@ -101,7 +104,7 @@ void filter_add(struct filter *f, const char *name, uint64_t size)
 		memset(line, 0, sizeof line);
 	for (size_t n = 0; n < LINE_WORDS; n++)
 		line[n] |= mark.bits[n];
-	/* Nor is one that cannot be written worth a word. */
+	/* A mark that cannot be written is lost in the same way. */
 	if (pwrite(f->fd, line, sizeof line, mark.offset) < 0)
 		return;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
-/* The most blocks of an average file, 16 KiB, that 32 MiB hold. */
+/* The most blocks of an average file's size, 16 KiB, that 32 MiB hold. */
 #define BUCKETS 2048
 
 struct kept {

@@ -5,9 +5,9 @@
 #include <pthread.h>
 #include <string.h>
 
-/* As many files as are read at once, and 4 MiB. */
+/* As many as the files that are read at once, in 4 MiB. */
 #define BLOCKS 32
-/* The kernel reads whole pages; what is counted is which of them came. */
+/* The kernel reads whole pages: each page that came is counted. */
 #define PAGE ((size_t)4096)
 
 _Static_assert(BLOCK_SIZE / PAGE == 32, "the pages of a block fit the bits");
@@ -16,7 +16,7 @@ struct one {
 	struct block_place place;
 	unsigned char *bytes; /* NULL: free */
 	size_t len;
-	uint32_t pages; /* a bit for each that came */
+	uint32_t pages; /* a bit for each page that came */
 	uint64_t used;
 };
 
@@ -55,7 +55,7 @@ static struct one *find_locked(struct partial_blocks *p, const struct block_plac
 	return NULL;
 }
 
-/* A free one, else the one that was not used for the longest time; NULL without memory. */
+/* A free block, else the one that was not used for the longest time; NULL without memory. */
 static struct one *claim_locked(
 	struct partial_blocks *p, const struct block_place *place, size_t len)
 {
@@ -83,7 +83,7 @@ static size_t pages_of(size_t len)
 	return (len + PAGE - 1) / PAGE;
 }
 
-/* Only those that are covered whole. */
+/* The pages that [at, at + len) covers whole. */
 static uint32_t pages_covered(const struct one *b, size_t at, size_t len)
 {
 	return page_bits(pages_of(at), at + len == b->len ? pages_of(b->len) : (at + len) / PAGE);

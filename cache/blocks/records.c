@@ -10,14 +10,20 @@
 #define PAGE       ((size_t)4096)
 #define CHECK_SIZE sizeof(XXH64_hash_t)
 
-/* A record is a key, a value, and XXH3-64 of both as this machine has numbers: the table stays here. */
+/*
+ * A record is a key, a value, and XXH3-64 of both, in this machine's byte order: the table stays
+ * here.
+ */
 struct records {
 	int fd;
 	uint64_t pages; /* at least 1 */
 	size_t checked; /* bytes of a key and a value */
-	size_t size;    /* of a record */
-	size_t count;   /* in a page */
-	/* For looking, which would miss a record that is moved meanwhile, and for noting: two might choose the same place. */
+	size_t size;    /* bytes of a record */
+	size_t count;   /* records in a page */
+	/*
+	 * Guards finding, which would miss a record that is moved meanwhile, and noting, where two
+	 * threads might choose the same place.
+	 */
 	pthread_mutex_t lock;
 };
 
@@ -27,7 +33,10 @@ static enum err measure(struct records *r, uint64_t bytes, struct error *e)
 {
 	struct stat st;
 
-	/* What is wanted follows what is free on the disk: a little more is not worth losing all. */
+	/*
+	 * The wanted size follows the free space of the disk: a little more is not worth losing
+	 * all.
+	 */
 	if (fstat(r->fd, &st) ||
 		((uint64_t)st.st_size < bytes / 2 && ftruncate(r->fd, (off_t)bytes)) ||
 		fstat(r->fd, &st))
@@ -80,7 +89,7 @@ static off_t page_offset(const struct records *r, const unsigned char *key)
 	return (off_t)(number % r->pages * PAGE);
 }
 
-/* What cannot be read is empty. */
+/* A page that cannot be read is empty. */
 static void read_page(const struct records *r, off_t offset, unsigned char page[PAGE])
 {
 	memset(page, 0, PAGE);
@@ -88,7 +97,7 @@ static void read_page(const struct records *r, off_t offset, unsigned char page[
 		memset(page, 0, PAGE);
 }
 
-/* One that is free or damaged. */
+/* Whether the record is free or damaged. */
 static bool is_free(const struct records *r, const unsigned char *record)
 {
 	XXH64_hash_t check;
@@ -97,7 +106,7 @@ static bool is_free(const struct records *r, const unsigned char *record)
 	return check != XXH3_64bits(record, r->checked);
 }
 
-/* Which one is noted of it; records.count: none. */
+/* The record of the key; records.count: there is none. */
 static size_t index_of(
 	const struct records *r, const unsigned char page[PAGE], const unsigned char *key)
 {
@@ -110,7 +119,7 @@ static size_t index_of(
 	return n;
 }
 
-/* Which one goes: what was noted of it before, else one that is free, else the oldest. */
+/* The record that goes: the key's own, else one that is free, else the oldest. */
 static size_t victim(
 	const struct records *r, const unsigned char page[PAGE], const unsigned char *key)
 {
@@ -158,7 +167,7 @@ static bool find_locked(struct records *r, const unsigned char *key, void *value
 	if (n == r->count)
 		return false;
 	memcpy(value, page + n * r->size + RECORDS_KEY_SIZE, r->checked - RECORDS_KEY_SIZE);
-	/* About to be forgotten, and still of use. */
+	/* The record is about to be forgotten, and still of use. */
 	if (n >= r->count - r->count / 4)
 		note_locked(r, key, value);
 	return true;

@@ -1,10 +1,12 @@
 /*
- * records.h - a table of a fixed size in a file: a value for each key, the oldest forgotten for lack of room.
+ * records.h - a table of a fixed size in a file: a value for each key, the oldest forgotten for
+ * lack of room.
  *
- * The file is of pages, each with some records, the newest first. A record is found in the page of its key alone, written
- * in one call and believed by its checksum, so that several processes use the table at once, it needs neither memory nor
- * loading nor compaction, and damage, or two processes that note at once, cost what stood there. A full page forgets its
- * oldest record; one that is used before is made new.
+ * The file is of pages, each with some records, the newest first. A record is found in the page of
+ * its key alone, written in one call, and valid by its checksum. So several processes use the table
+ * at once, and it needs neither memory nor loading nor compaction. Damage, or two processes that
+ * note at once, cost only the records in that place. A full page forgets its oldest record. A
+ * record that is used before that is made the newest.
  *
  * Any function may be called from any thread.
  */
@@ -22,8 +24,9 @@ struct records;
 #define RECORDS_KEY_SIZE 16
 
 /*
- * Takes `fd`, open for reading and writing; one less than half as long is made `bytes` long and
- * forgets all. Values have `value_size` bytes, as they had whenever the file was open.
+ * Takes `fd`, open for reading and writing. A file less than half as long as `bytes` is made
+ * `bytes` long and forgets all. Values have `value_size` bytes, as they had whenever the file was
+ * open.
  */
 enum err records_open(
 	struct records **out, int fd, uint64_t bytes, size_t value_size, struct error *e);

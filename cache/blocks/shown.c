@@ -16,18 +16,21 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Of 340,000 files, in a file that has holes where nothing was noted yet. */
+/* Room for 340,000 files, in a file that has holes where nothing was noted yet. */
 #define TABLE_BYTES ((uint64_t)16 * 1024 * 1024)
 
 struct shown {
 	struct records *records;
-	char *name; /* which sandbox and directory it is */
+	char *name; /* the sandbox and the directory */
 	size_t sandbox_len;
-	/* Something was noted of the sandbox: else nobody need look for every file of a large tree. */
+	/*
+	 * Something was noted of the sandbox. Without it no file of a large tree need be looked
+	 * for.
+	 */
 	atomic_bool has_any;
 };
 
-/* In the file. */
+/* The value in the table. */
 struct value {
 	uint64_t number;
 	int64_t real_ns, shown_ns; /* ctimes */
@@ -45,9 +48,9 @@ static void key_of(
 	memcpy(key, hash.bytes, RECORDS_KEY_SIZE);
 }
 
-/* ---- Of the sandbox at all ---- */
+/* ---- Whether the sandbox has any record ---- */
 
-/* As no file is. */
+/* Attributes that no file has. */
 static const struct attr any;
 
 static void look_for_any(struct shown *s)
@@ -59,7 +62,10 @@ static void look_for_any(struct shown *s)
 	s->has_any = records_find(s->records, key, &value);
 }
 
-/* When the first thing is noted, and again at the end, so that it is not forgotten before the rest. */
+/*
+ * Called when the first record is noted, and again at the end, so that this one is not forgotten
+ * before the rest.
+ */
 static void note_any(struct shown *s)
 {
 	static const struct value nothing;
@@ -170,7 +176,7 @@ bool shown_find(struct shown *s, const struct attr *real, struct shown_inode *ou
 
 /* ---- Links ---- */
 
-/* false: without memory nothing is noted, and nothing found. */
+/* false: no memory; then nothing is noted, and nothing found. */
 static bool key_of_link(const struct shown *s, const struct attr *link, const char *path,
 	const char *text, unsigned char key[RECORDS_KEY_SIZE])
 {
@@ -179,13 +185,13 @@ static bool key_of_link(const struct shown *s, const struct attr *link, const ch
 	const char *const texts[] = { s->name, path, text };
 	int64_t ctime_ns = to_ns(link->ctime);
 
-	/* Each text with its end, so that no two ways of putting them together are the same bytes. */
+	/* Each text has its end with it, so that no two combinations are the same bytes. */
 	for (int n = 0; n < 3; n++)
 		buf_add(&all, texts[n], strlen(texts[n]) + 1);
 	buf_add(&all, &link->dev, sizeof link->dev);
 	buf_add(&all, &link->ino, sizeof link->ino);
 	buf_add(&all, &link->btime_ns, sizeof link->btime_ns);
-	/* A number that was free again says nothing where births are not known. */
+	/* Where births are not known an inode number may have been used again. */
 	if (!link->btime_ns)
 		buf_add(&all, &ctime_ns, sizeof ctime_ns);
 	sha256(all.bytes, all.len, hash);
@@ -208,7 +214,10 @@ bool shown_knows_link(struct shown *s, const struct attr *link, const char *path
 	unsigned char key[RECORDS_KEY_SIZE];
 	struct value value;
 
-	/* The key of an inode's record can be forged by whoever chooses the inode; its value never is empty. */
+	/*
+	 * The key of an inode's record can be forged by a program that chooses the inode, but its
+	 * value is never empty.
+	 */
 	return s && s->has_any && key_of_link(s, link, path, text, key) &&
 		records_find(s->records, key, &value) && !memcmp(&value, &nothing, sizeof value);
 }

@@ -12,7 +12,7 @@ void bandwidth_note(struct bandwidth *b, int64_t first_us, uint64_t bytes, int64
 	int64_t round_trip_us = atomic_load(&b->round_trip_us);
 	int64_t faded_us = round_trip_us + round_trip_us / FADES;
 
-	/* Of two measurements at the same time one is lost. */
+	/* If two threads measure at the same time one measurement is lost. */
 	atomic_store(&b->round_trip_us, round_trip_us && faded_us < first_us ? faded_us : first_us);
 	if (bytes < BYTES_MIN || rest_us < REST_US_MIN)
 		return;

@@ -70,8 +70,9 @@ enum err disk_check_way(const char *dir, struct error *e)
 
 	for (char *slash = path; !kind && (slash = strchr(slash + 1, '/'));) {
 		*slash = '\0';
+		/* A directory made below belongs to this user, or the call fails. */
 		if (lstat(path, &st))
-			return ERR_OK; /* what is made below belongs to this user, or fails */
+			return ERR_OK;
 		kind = check_step(path, &st, e);
 		*slash = '/';
 	}

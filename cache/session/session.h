@@ -70,7 +70,7 @@ struct cache {
 	struct stats stats;
 	_Atomic int64_t unanswered_ms;   /* when an apply last failed, monotonic: leftovers.h */
 	struct counted_provider counted; /* the provider, as it is called */
-	struct bandwidth bandwidth;      /* of the connection to it */
+	struct bandwidth bandwidth;      /* the bandwidth of the connection to the sandbox */
 	pthread_rwlock_t observing;      /* guards `observer`; held for reading during a report */
 	struct cache_observer observer;
 	/* Guards `is_ending`; held for reading while all is invalidated. */
