@@ -1,5 +1,5 @@
 /*
- * contents.h - what is in files: handles, reads, and the changes of one inode.
+ * contents.h - the contents of files: handles, reads, and the changes of one inode.
  */
 #pragma once
 
@@ -43,8 +43,9 @@ enum err cache_write(struct cache *c, const struct call *call, struct inode *i, 
 	const void *bytes, size_t len, unsigned flags, struct error *e);
 
 /*
- * At every close of a handle for writing: returns when the sandbox has what was written, or with
- * the reason why it has not.
+ * Called at every close of a handle for writing. With close_waits the call returns when the sandbox
+ * has the written bytes, or with the reason why it has not. Without it the call does not wait: it
+ * returns an earlier failure that was not reported yet.
  */
 enum err cache_flush(struct cache *c, const struct call *call, struct inode *i, struct error *e);
 

@@ -403,7 +403,7 @@ static enum err do_rename(struct cache *c, struct renaming *r, struct error *e)
 	return kind;
 }
 
-/* Changes pending below a directory know it by its present path. */
+/* Whether a directory moves: changes pending below it know it by its present path. */
 static bool moves_directory(struct cache *c, const struct renaming *r)
 {
 	struct inode *const both[] = { r->moved, r->replaced };

@@ -337,7 +337,7 @@ static bool merge_block(struct block_store *s, const struct block_store_change *
 	return true;
 }
 
-/* Of a hole the blocks change from the old end on. */
+/* Where the write leaves a hole the blocks change from the old end on. */
 static bool write_blocks(
 	struct block_store *s, struct growing_file *f, const struct block_store_change *c)
 {

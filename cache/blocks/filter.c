@@ -89,8 +89,8 @@ bool filter_may_have(struct filter *f, const char *name, uint64_t size)
 }
 
 /*
- * Of two processes at once one may lose its mark: then the hashes are not asked for, and the file
- * is fetched.
+ * If two processes add at once one mark may be lost: then the hashes are not asked for, and the
+ * file is fetched.
  */
 void filter_add(struct filter *f, const char *name, uint64_t size)
 {

@@ -58,7 +58,7 @@ static enum err read_data(
 	return kind;
 }
 
-/* All of the data is read, because only the whole can be checked. */
+/* The whole data is read, because only the whole can be checked. */
 static enum err read_part(const struct location *l, const struct record_header *h, uint64_t from,
 	uint32_t len, void *out, struct error *e)
 {

@@ -34,7 +34,7 @@ void cache_invalidate_all(struct cache *c);
  */
 void cache_check_all(struct cache *c, const struct call *call);
 /*
- * As cache_invalidate_all(), because of changes that no stream reports. Bytes that are being read
- * ahead stay: they are checked against the file's version anyway.
+ * As cache_invalidate_all(), because of changes that no stream reports. Bytes that were read ahead
+ * stay: they are checked against the file's version anyway.
  */
 void cache_invalidate_unreported(struct cache *c);

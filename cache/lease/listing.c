@@ -277,7 +277,7 @@ static enum err begin_dir(struct listing *l, const struct list_item *item, struc
 	return ERR_OK;
 }
 
-/* Other file systems are not entered. */
+/* The answer does not enter other file systems. */
 static enum err await_entry(struct listing *l, struct inode *i, const struct list_item *item)
 {
 	AUTO_FREE char *path = NULL;

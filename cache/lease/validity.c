@@ -23,9 +23,10 @@
 #define SET_BACK_S 1
 
 /*
- * While the sandbox is offline what is known is shown for this long at a time, or for as long as
- * the last question took in vain. Then a caller asks again. It waits at most the second time here,
- * and twice as long at each further try: there are sandboxes that answer slowly. Design decisions.
+ * While the sandbox is offline what is known is shown for UNHEARD_MS at a time, or for as long as
+ * the last question took in vain. Then a caller asks again. It waits at most PATIENCE_LEAST_MS the
+ * first time, and up to twice as long at each further try: there are sandboxes that answer slowly.
+ * Design decisions.
  */
 #define UNHEARD_MS        5000
 #define PATIENCE_LEAST_MS 3000

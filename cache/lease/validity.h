@@ -35,7 +35,7 @@ void validity_free(struct validity *t);
  */
 enum err validity_restore(struct validity *t, const struct call *call, struct error *e);
 
-/* Nothing known may be shown before the sandbox was asked, also where nobody answers. */
+/* Nothing known may be shown before the sandbox was asked, even while it is offline. */
 void validity_must_ask(struct validity *t);
 
 /* The tree was invalidated. Where nothing was known there is nothing to audit. */

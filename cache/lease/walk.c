@@ -56,7 +56,7 @@ static void reap_locked(struct walk *w)
 	}
 }
 
-/* ---- What is listed together ---- */
+/* ---- The plan of a listing ---- */
 
 static bool is_going_locked(const struct walk *w)
 {

@@ -13,21 +13,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many reads that were asked for alone, no further apart than this, make it worth while: 0.3 s of round trips. */
+/*
+ * This many reads that were asked for alone, no further apart than this, make a fetch worth while:
+ * 0.3 s of round trips.
+ */
 #define READS_MIN    8
 #define READS_GAP_MS 1000
 /* A larger file takes longer than most readers go on: 20 s of 100 Mbit/s. */
 #define FILE_MAX ((uint64_t)256 * 1024 * 1024)
-/* Of one call: all of such a file. */
+/* The items of one call: enough for the largest file. */
 #define ITEMS_MAX 256
 
 struct background_fetch {
 	struct cache *cache;
 	struct cancel cancel;
 	pthread_mutex_t lock; /* guards what follows */
-	struct inode *
-		inode; /* who is read so; pinned while its file is being fetched, else only to be compared with */
-	unsigned reads; /* in a row */
+	/*
+	 * The file that is read so. It is pinned while it is being fetched, else only to be
+	 * compared with.
+	 */
+	struct inode *inode;
+	unsigned reads; /* the number of such reads in a row */
 	int64_t read_ms;
 	bool is_running;
 	pthread_t thread;
@@ -43,7 +49,7 @@ struct filling {
 	unsigned char bytes[VERB_DATA_MAX];
 };
 
-/* ---- What arrives ---- */
+/* ---- The answer ---- */
 
 static int64_t now_ms(const struct background_fetch *f)
 {
@@ -88,7 +94,7 @@ static enum err take_piece(void *context, const struct fetch_piece *piece, struc
 
 /* ---- Asking ---- */
 
-/* Whatever is not stored, as far as one call may bring it. */
+/* Plans the parts that are not stored, as far as one call may bring them. */
 static void plan(struct filling *g, const char *path, const struct attr *version)
 {
 	struct cache *c = g->fill->cache;
@@ -177,7 +183,7 @@ static void note_locked(struct background_fetch *f, struct inode *i, bool asked)
 	if (f->is_running && f->inode != i)
 		return;
 	if (!f->is_running)
-		f->inode = i; /* else its thread reads it, without the lock */
+		f->inode = i; /* a running thread reads this field without the lock */
 	f->read_ms = now_ms(f);
 	f->reads = goes_on ? f->reads + asked : asked;
 	if (!f->is_running && f->reads >= READS_MIN && is_worth(f, i))

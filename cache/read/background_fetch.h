@@ -1,12 +1,12 @@
 /*
- * background_fetch.h - a large file that is read here and there, fetched whole behind its reader.
+ * background_fetch.h - a large file that is read here and there, fetched whole in the background.
  *
- * Each of such reads costs a round trip, in which the link carries next to nothing. After some of them the file streams
- * into `stored`, as long as the reader goes on and does not find it all there; he still asks for what has not come yet. One
- * file at a time.
+ * Each of such reads costs a round trip, in which the link carries next to nothing. After some of
+ * them the file streams into the block store, as long as the reader goes on and does not find
+ * everything there. The reader still asks for bytes that have not come yet. One file at a time.
  *
- * Locks: its own one, above the tree's. Any function may be called from any thread. Functions take NULL for `f`: nothing is
- * fetched behind.
+ * Locks: its own one, above the tree's. Any function may be called from any thread. Functions take
+ * NULL for `f`: nothing is fetched in the background.
  */
 #pragma once
 
@@ -17,8 +17,8 @@ struct cache; /* cache/session/session.h */
 struct background_fetch;
 
 enum err background_fetch_new(struct background_fetch **out, struct cache *c, struct error *e);
-/* No read may be under way. A call is cancelled and waited for. */
+/* Called when no read is under way. A call is cancelled and waited for. */
 void background_fetch_free(struct background_fetch *f);
 
-/* `i` was read somewhere; `asked`: and the sandbox was asked for it alone. */
+/* `i` was read somewhere; `asked`: the sandbox was asked for these bytes alone. */
 void background_fetch_note(struct background_fetch *f, struct inode *i, bool asked);

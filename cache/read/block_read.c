@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
-/* A larger file is worth asking what it is made of: its contents take longer than that. */
+/* For a larger file its hashes are worth a question: the contents take longer. */
 #define HASHED_MIN ((uint64_t)512 * 1024)
 #define HASHED_MAX 16
 
@@ -23,7 +23,8 @@ struct gap {
 	LIST_ENTRY(gap) link;
 	const struct inode *inode;
 	uint64_t start, end;
-	const struct progress *progress; /* of whoever fetches them; NULL: not known */
+	/* The progress of the call that fetches them; NULL: not known. */
+	const struct progress *progress;
 };
 
 struct block_read {
@@ -31,12 +32,12 @@ struct block_read {
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t changed;
 	LIST_HEAD(, gap) gaps;
-	uint64_t
-		hashed[HASHED_MAX]; /* versions whose hashes were asked lately: nobody asks twice */
+	/* Versions whose hashes were asked for lately, and are not asked for again. */
+	uint64_t hashed[HASHED_MAX];
 	unsigned hashed_count;
 };
 
-/* One read on its way. */
+/* One read under way. */
 struct wish {
 	const struct call *call;
 	struct inode *inode;
@@ -74,21 +75,21 @@ static bool read_stored(struct block_read *r, struct wish *w)
 		r->cache->block_store, &w->version, w->offset, w->out, w->len, &w->got);
 }
 
-/* ---- A block that went ---- */
+/* ---- A block that is missing ---- */
 
 static uint64_t next_block(uint64_t offset)
 {
 	return (offset + BLOCK_SIZE - 1) / BLOCK_SIZE * BLOCK_SIZE;
 }
 
-/* What follows is stored, or this is the end of the file. */
+/* The block after it is stored, or this is the end of the file. */
 static bool is_gap(struct block_read *r, const struct wish *w)
 {
 	return block_store_has_at(
 		r->cache->block_store, &w->version, next_block(w->offset + w->len));
 }
 
-/* Until nobody fetches any of these blocks; *waited: somebody did. */
+/* Waits until no call fetches any of these blocks; *waited: one did. */
 static enum err await_locked(struct block_read *r, const struct wish *w, const struct gap *wanted,
 	bool *waited, struct error *e)
 {
@@ -109,7 +110,7 @@ static enum err await_locked(struct block_read *r, const struct wish *w, const s
 	return kind;
 }
 
-/* All of the blocks it is in, which are stored then. */
+/* Fetches all blocks that the read touches, and stores them. */
 static enum err fetch_blocks(
 	struct block_read *r, struct wish *w, const struct gap *gap, struct error *e)
 {
@@ -156,9 +157,12 @@ static enum err fill_gap(struct block_read *r, struct wish *w, struct error *e)
 	return kind;
 }
 
-/* ---- A file that may be here by another name ---- */
+/* ---- A file that may be stored under another name ---- */
 
-/* Whether nobody asked for the hashes of this version lately; from now on somebody did. */
+/*
+ * Whether the hashes of this version were not asked for lately. From now on they count as asked
+ * for.
+ */
 static bool is_new_locked(struct block_read *r, const struct attr *version)
 {
 	const uint64_t facts[] = { version->ino, version->size, (uint64_t)version->ctime.tv_sec,

@@ -77,7 +77,7 @@ enum err fetch_do(struct cache *c, const struct call *call, struct inode *i, str
 {
 	struct asking a = { .call = call, .reading = r };
 
-	/* Where contents are made, inode numbers are, too. */
+	/* Where each read makes the contents anew, inode numbers are new, too. */
 	if (!r->is_made_now)
 		r->item.target = tree_expect(c->tree, i);
 	r->item.flags = CHANGE_BY_HANDLE | (call && call->no_atime ? FETCH_NOATIME : 0);
@@ -88,7 +88,7 @@ enum err fetch_do(struct cache *c, const struct call *call, struct inode *i, str
 	return kind;
 }
 
-/* ---- What is kept ---- */
+/* ---- Contents that are kept ---- */
 
 void fetch_keep(struct cache *c, const char *path, const struct asked *asked,
 	const struct attr *attr, uint64_t offset, const void *bytes, size_t len)
@@ -110,7 +110,10 @@ bool fetch_version(struct cache *c, const struct call *call, struct inode *i, ui
 		return false;
 	if (tree_version(c->tree, i, now_ms, out))
 		return true;
-	/* What is asked now is right for this read, also where it is believed no longer than that. */
+	/*
+	 * The attributes of this moment are right for this read, also where they are valid no
+	 * longer than that.
+	 */
 	return block_store_has_at(c->block_store, out, offset) &&
 		!c->upcalls.attr(c, call, i, &shown, &valid_ms, NULL) &&
 		tree_version(c->tree, i, now_ms - 1, out);

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* Of files up to 1 GiB: what lies beyond is fetched. */
+/* For files up to 1 GiB: the bytes beyond are fetched. */
 #define NAMES_MAX 8192
 
 struct hashing {
@@ -22,7 +22,7 @@ struct hashing {
 	struct asked asked;
 	hashes_sink sink;
 	void *context;
-	size_t names_count; /* of the item that is being told */
+	size_t names_count; /* names of the item that arrives */
 	struct block_name names[NAMES_MAX];
 };
 

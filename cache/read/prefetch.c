@@ -12,33 +12,45 @@
 /* Reads of one walk are no further apart: a compiler is at work between two of its files. */
 #define GAP_MS 5000
 
-/* The first files of a directory: what comes in a round trip, at least as much as 100 Mbit/s bring in the usual 40 ms. */
+/*
+ * The first files of a directory: as much as comes in a round trip, and at least as much as 100
+ * Mbit/s bring in the usual 40 ms.
+ */
 #define NEAR_FILES     64
 #define NEAR_BYTES     ((uint64_t)512 * 1024)
 #define NEAR_BYTES_MAX ((uint64_t)2 * 1024 * 1024)
-/* One, and what is beside it. */
+/* One file, and its close neighbours. */
 #define ALONE_FILES 5
-/* The rest of it, when most of those were read. */
+/* The rest of the directory, when most of the first files were read. */
 #define MORE_FILES 1024
 #define MORE_BYTES ((uint64_t)4 * 1024 * 1024)
-/* Of a walk: 1.3 s of 100 Mbit/s, and no longer a request than goes up in the time of a round trip. */
+/*
+ * The files of a walk: 1.3 s of 100 Mbit/s, and a request no longer than goes up in the time of a
+ * round trip.
+ */
 #define FAR_FILES 25000
 #define FAR_BYTES ((uint64_t)16 * 1024 * 1024)
-/* Where a walk may never come: a few round trips. */
+/* Files that a walk may never come to: a few round trips. */
 #define BEYOND_BYTES ((uint64_t)2 * 1024 * 1024)
 
-/* So many files brought along, or so many calls, show how the reader reads. */
+/* This many files that came along, or this many calls, show how the reader reads. */
 #define WALK_FILES 4
 #define WALK_CALLS 3
 
-/* So long it is worth while to hear of more files first: listings take less, or bring more than one call may fetch. */
+/*
+ * A wait of this length for the names of more files is worth while: listings take less, or bring
+ * more than one call may fetch.
+ */
 #define LISTING_MS     100
 #define FAR_LISTING_MS 500
 
-/* Whoever waits for a file is at most so many bytes away from it: 0.3 s of 100 Mbit/s; else he asks for it alone. */
+/*
+ * A reader waits for a file that is at most this many bytes away: 0.3 s of 100 Mbit/s. Otherwise it
+ * asks for the file alone.
+ */
 #define DISTANCE_MAX ((uint64_t)4 * 1024 * 1024)
 
-/* One read on its way. */
+/* One read under way. */
 struct wish {
 	const struct call *call;
 	struct inode *inode;
@@ -47,7 +59,7 @@ struct wish {
 	size_t len, got;
 };
 
-/* ---- What comes along ---- */
+/* ---- The files that come along ---- */
 
 static bool is_going_locked(const struct prefetch *b)
 {
@@ -64,7 +76,7 @@ static bool was_read(const struct prefetch_latest *l)
 	return l->used >= l->files - l->files / 4;
 }
 
-/* Most of some files was read, or of few files several times. */
+/* Whether most files were read, of some files at once or of few files several times. */
 static bool is_walk(const struct prefetch_latest *l)
 {
 	return was_read(l) && (l->files >= WALK_FILES || l->streak >= WALK_CALLS);
@@ -80,7 +92,7 @@ static enum tree_reach reach_locked(const struct prefetch *b, const struct inode
 	return is_alone ? TREE_ALONE : is_walk(l) ? TREE_FAR : TREE_NEAR;
 }
 
-/* Of the same directory most was read, and more is wanted. */
+/* Whether most files of the same directory were read, and more are wanted. */
 static bool goes_on_locked(const struct prefetch *b, const struct inode *dir)
 {
 	const struct prefetch_latest *l = &b->latest;
@@ -88,7 +100,7 @@ static bool goes_on_locked(const struct prefetch *b, const struct inode *dir)
 	return is_going_locked(b) && dir == l->dir && l->files >= WALK_FILES && was_read(l);
 }
 
-/* What may be larger than others has room of its own. */
+/* Files that may be larger than others have room of their own. */
 static uint64_t near_bytes(const struct prefetch *b, const struct inode *first)
 {
 	struct cache *c = b->cache;
@@ -110,7 +122,7 @@ static struct tree_gathering limits_locked(
 		g.bytes_max = MORE_BYTES;
 	} else if (g.reach == TREE_FAR) {
 		g.files_max = FAR_FILES;
-		/* Where nothing is stored only as much as there is room for. */
+		/* Without a block store only as much comes as there is room for in memory. */
 		g.bytes_max = b->cache->block_store ? FAR_BYTES : PREFETCH_MEMORY_MAX;
 		g.before = b->latest.dir;
 		g.beyond_max = BEYOND_BYTES;
@@ -151,7 +163,7 @@ static void begin_locked(struct prefetch *b, struct inode *i, bool no_atime)
 
 /* ---- One read ---- */
 
-/* The first file of a call was asked for anyway. */
+/* The first file of a call does not count: it was asked for anyway. */
 static void note_read_locked(struct prefetch *b, struct prefetch_file *f)
 {
 	bool is_latest = f->number == b->latest.number;
@@ -180,7 +192,10 @@ static void copy_locked(const struct prefetch_file *f, struct wish *w)
 	memcpy(w->out, f->bytes + at, w->got);
 }
 
-/* A call that broke off for want of the sandbox: asking again would only take the same time again. */
+/*
+ * A call that ended early because the sandbox could not be reached: asking again would only take
+ * the same time again.
+ */
 static enum err end_of_call(const struct prefetch_call *call, struct error *e)
 {
 	switch (call->error.kind) {
@@ -197,7 +212,7 @@ static bool is_near_locked(const struct prefetch_file *f)
 	return f->before <= f->call->arrived + DISTANCE_MAX;
 }
 
-/* Until the file is here, or not awaited any more. */
+/* Waits until the file is here, or not awaited any more. */
 static enum err wait_locked(struct prefetch *b, const struct wish *w, struct error *e)
 {
 	struct prefetch_file *f = prefetch_find_locked(b, w->inode, w->offset, w->len);
@@ -215,7 +230,7 @@ static enum err wait_locked(struct prefetch *b, const struct wish *w, struct err
 	return kind;
 }
 
-/* What is here but not of the file any more goes. */
+/* The file, if it is awaited or here. One that is here in an old version is dropped. */
 static struct prefetch_file *find_current_locked(struct prefetch *b, const struct wish *w)
 {
 	struct prefetch_file *f = prefetch_find_locked(b, w->inode, w->offset, w->len);
@@ -226,7 +241,7 @@ static struct prefetch_file *find_current_locked(struct prefetch *b, const struc
 	return NULL;
 }
 
-/* From what is here or on its way. */
+/* Reads from a file that is here or under way. */
 static enum err read_locked(struct prefetch *b, struct wish *w, bool *served, struct error *e)
 {
 	struct prefetch_file *f = find_current_locked(b, w);

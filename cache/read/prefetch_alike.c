@@ -1,4 +1,7 @@
-/* Files of a call whose contents are here as those of another sandbox, or of another version: their hashes tell. */
+/*
+ * Files of a call whose contents are stored as those of another sandbox, or of another version:
+ * their hashes show that.
+ */
 #include "cache/read/prefetch_inside.h"
 
 #include "cache/blocks/block_store.h"
@@ -9,18 +12,21 @@
 
 #include <stdlib.h>
 
-/* So much travels in half of a usual round trip of 40 ms, by 100 Mbit/s: for less nobody asks before. */
+/*
+ * This much travels in half of a usual round trip of 40 ms, by 100 Mbit/s: for less no hashes are
+ * asked for.
+ */
 #define WORTH_BYTES ((uint64_t)256 * 1024)
 
-/* The answer to a hash: the attributes of the file, and what is around them. */
+/* The answer to a hash: the attributes of the file, and the bytes around them. */
 #define ANSWER_BYTES 160
 
 struct alike {
 	struct prefetch_call *call;
-	bool *is_here; /* of each file of the call */
-	size_t *files; /* which file each item is */
+	bool *is_here; /* for each file of the call */
+	size_t *files; /* the file of each item */
 	size_t count;
-	uint64_t saved; /* bytes, if all of them are here */
+	uint64_t saved; /* bytes saved, if all these files are here */
 };
 
 static void choose(struct alike *a)
@@ -40,8 +46,8 @@ static void choose(struct alike *a)
 }
 
 /*
- * Where all may be here the contents need no asking any more. Of other calls much must be: in any large tree some files have
- * the name and the size of others.
+ * Where all files may be here no contents need be asked for. In other calls much must be here: in
+ * any large tree some files have the name and the size of others.
  */
 static bool is_worth_it(const struct alike *a)
 {
@@ -76,7 +82,7 @@ static void ask_hashes(struct alike *a, const struct call *limits)
 		items[n] = (struct fetch_item){ .path = call->files[a->files[n]].path,
 			.target = call->files[a->files[n]].target,
 			.flags = a->files[n] ? 0 : CHANGE_BY_HANDLE };
-	/* What cannot be had so is fetched. */
+	/* Files that are not found in this way are fetched. */
 	if (items)
 		hashes_adopt(call->prefetch->cache, limits, items, a->count, take_one, a, NULL);
 }

@@ -1,4 +1,6 @@
-/* One fetch of many files: its plan, its thread, and what becomes of each file that arrives. */
+/*
+ * One fetch of many files: its plan, its thread, and the outcome for each file that arrives.
+ */
 #include "cache/read/prefetch_inside.h"
 
 #include "cache/session/session.h"
@@ -8,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each has a connection to the sandbox; whoever finds no place asks for his file alone. */
+/*
+ * Each call has a connection to the sandbox. A reader that finds no place asks for its file alone.
+ */
 #define CALLS_MAX 8
 
-/* ---- What arrives ---- */
+/* ---- The answer ---- */
 
 /* The file that item `n` was asked for, unless it came already by another name. */
 static struct prefetch_file *awaited_locked(struct prefetch_call *call, size_t n)
@@ -23,7 +27,7 @@ static struct prefetch_file *awaited_locked(struct prefetch_call *call, size_t n
 	return f && f->call == call ? f : NULL;
 }
 
-/* `version` NULL: what came is worthless. */
+/* `version` NULL: the bytes that came are worthless. */
 static void end_file(struct prefetch_call *call, size_t n, const struct attr *version)
 {
 	struct prefetch *b = call->prefetch;
@@ -43,7 +47,7 @@ static void end_file(struct prefetch_call *call, size_t n, const struct attr *ve
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* Whether what came is all that was meant, of a version that nothing here is newer than. */
+/* Whether the bytes are all that was wanted, of a version that nothing here is newer than. */
 static bool is_whole(
 	struct prefetch_call *call, const struct tree_file *file, const struct attr *version)
 {
@@ -117,7 +121,7 @@ static enum err take_piece(void *context, const struct fetch_piece *piece, struc
 
 /* ---- Asking ---- */
 
-/* The first has an open handle; the mode bits of the others were not judged yet. */
+/* The first file has an open handle. The mode bits of the others were not checked yet. */
 static struct fetch_item *items_of(const struct prefetch_call *call)
 {
 	struct fetch_item *items = calloc(call->asked_count, sizeof *items);
@@ -160,7 +164,7 @@ static enum err ask(struct prefetch_call *call, struct error *e)
 	return kind || !call->asked_count ? kind : fetch_asked(call, &limits, e);
 }
 
-/* What has not come never will. */
+/* Files that have not come yet never will. */
 static void end_call_locked(struct prefetch_call *call, const struct error *error)
 {
 	struct prefetch *b = call->prefetch;

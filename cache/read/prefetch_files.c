@@ -1,4 +1,6 @@
-/* Small files that are awaited, and those that are here: the ones not wanted for the longest time make room. */
+/*
+ * Small files that are awaited, and those that are here: the least recently used make room.
+ */
 #include "cache/read/prefetch_inside.h"
 
 #include "cache/session/session.h"
@@ -50,7 +52,7 @@ struct prefetch_file *prefetch_await_locked(
 
 void prefetch_forget_locked(struct prefetch *b, struct prefetch_file *f)
 {
-	/* Whether it will be read is not known. */
+	/* Nothing is known about whether this file would be read. */
 	if (f->number == b->latest.number && f->before && !f->was_read)
 		b->latest.files--;
 	LIST_REMOVE(f, in_bucket);

@@ -1,4 +1,6 @@
-/* Which files a call is to bring: gathered in the tree, and then those that are stored are left out. */
+/*
+ * The files that a call is to bring: gathered in the tree, without those that are stored.
+ */
 #include "cache/read/prefetch_inside.h"
 
 #include "cache/blocks/block_store.h"
@@ -7,7 +9,7 @@
 #include <search.h>
 #include <stdlib.h>
 
-/* So often others are looked for in the place of those that are stored. */
+/* This many times other files are looked for in the place of stored ones. */
 #define ROUNDS_MAX 8
 
 struct plan {
@@ -15,9 +17,10 @@ struct plan {
 	const struct tree_gathering *limits;
 	struct tree_file *files; /* as many as the limits allow */
 	size_t count;
-	uint64_t bytes;  /* of all but the first */
-	size_t left_out; /* because they are stored */
-	void *judged; /* inodes that were gathered once, as a tree of search.h; only to be compared with */
+	uint64_t bytes;  /* bytes of all files but the first */
+	size_t left_out; /* files left out because they are stored */
+	/* Inodes that were gathered once, as a tree of search.h; only to be compared with. */
+	void *judged;
 };
 
 static int compare_inodes(const void *a, const void *b)
@@ -83,7 +86,7 @@ static void take_or_release(struct plan *p, struct tree_file *f)
 	p->files[p->count++] = *f;
 }
 
-/* The first is gathered each time, and wanted once, stored or not. */
+/* The first file is gathered each time, and taken once, stored or not. */
 static void take_first(struct plan *p, struct tree_file *first)
 {
 	if (p->count)
@@ -92,7 +95,7 @@ static void take_first(struct plan *p, struct tree_file *first)
 		p->files[p->count++] = *first;
 }
 
-/* Whether there may be others for those that were left out. */
+/* Returns whether other files may take the places of those that were left out. */
 static bool go_round(struct plan *p, struct inode *first, struct tree_file *found)
 {
 	size_t count = gather(p, first, found), left_out = p->left_out;

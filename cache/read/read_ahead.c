@@ -14,14 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One read on its way. */
+/* One read under way. */
 struct wish {
 	const struct call *call;
 	struct inode *inode;
 	uint64_t offset;
 	unsigned char *out;
 	size_t len, got;
-	bool goes_on; /* where the reader was, at `from` */
+	bool goes_on; /* the reader goes on where it was, at `from` */
 	uint64_t from;
 };
 
@@ -44,7 +44,7 @@ enum err read_ahead_new(struct read_ahead **out, struct cache *c, struct error *
 	return ERR_OK;
 }
 
-/* Of a stream that has come to an end, or is about to. */
+/* Joins the thread of a stream that has come to an end, or is about to. */
 static void join(struct read_ahead_file *s)
 {
 	if (!s->has_thread)
@@ -99,7 +99,7 @@ void read_ahead_drop_all(struct read_ahead *a)
 
 /* ---- Beginning a stream ---- */
 
-/* One that nobody is in; NULL: all are in use. */
+/* A place without a stream; NULL: all are in use. */
 static struct read_ahead_file *place_locked(struct read_ahead *a)
 {
 	for (size_t n = 0; n < READAHEADS_MAX; n++)
@@ -108,7 +108,7 @@ static struct read_ahead_file *place_locked(struct read_ahead *a)
 	return NULL;
 }
 
-/* A stream for the reader, empty yet; NULL: there may be no more. */
+/* An empty stream for the reader; NULL: there may be no more streams. */
 static struct read_ahead_file *claim_locked(struct read_ahead *a, const struct wish *w)
 {
 	bool has_room = a->windows + READAHEAD_WINDOW_FIRST <= READAHEAD_WINDOWS_MAX;
@@ -151,8 +151,8 @@ static struct read_ahead_file *start_locked(struct read_ahead *a, const struct w
 }
 
 /*
- * Whether the reader goes on where it was, *from; and where it is now. Reads that the kernel makes side by side arrive in
- * any order: one may be missing before it, or come late.
+ * Whether the reader goes on where it was, *from. Notes where it is now. Reads that the kernel
+ * makes side by side arrive in any order: one may be missing before this one, or come late.
  */
 static bool goes_on_locked(struct inode *i, uint64_t offset, size_t len, uint64_t *from)
 {
@@ -164,7 +164,7 @@ static bool goes_on_locked(struct inode *i, uint64_t offset, size_t len, uint64_
 	return before && offset >= before && offset - before <= len;
 }
 
-/* ---- Reading from it ---- */
+/* ---- Reading from a stream ---- */
 
 static bool reaches(const struct read_ahead_file *s, const struct wish *w)
 {
@@ -173,7 +173,7 @@ static bool reaches(const struct read_ahead_file *s, const struct wish *w)
 	return w->offset >= s->start && (s->at_end || w->offset <= reach + READAHEAD_WINDOW_FIRST);
 }
 
-/* Nothing is known that is newer than what the stream has. */
+/* Whether nothing is known that is newer than the stream's version. */
 static bool is_current(const struct read_ahead_file *s)
 {
 	return !s->has_version ||
@@ -222,7 +222,7 @@ static enum err wait_for_bytes_locked(
 
 	if (w->offset + w->len > s->reader)
 		s->reader = w->offset + w->len;
-	/* Only a reader who has caught up needs more. */
+	/* Only a reader that has caught up needs more. */
 	if (!has_all(s, w))
 		grow_locked(s);
 	pthread_cond_broadcast(&s->ahead->changed);
@@ -232,14 +232,17 @@ static enum err wait_for_bytes_locked(
 	return kind;
 }
 
-/* A stream that broke off for want of the sandbox: asking again would only take the same time again. */
+/*
+ * A stream that ended early because the sandbox could not be reached: asking again would only take
+ * the same time again.
+ */
 static bool is_final(enum err kind)
 {
 	return kind == ERR_TIMEOUT || kind == ERR_UNREACHABLE || kind == ERR_GONE ||
 		kind == ERR_AUTH;
 }
 
-/* *served: the wish is done, or failed with what is returned; else the read is to start over. */
+/* *served: the read is done, or failed with the result; else it is to start over. */
 static enum err serve_locked(
 	struct read_ahead_file *s, struct wish *w, bool *served, struct error *e)
 {
@@ -262,7 +265,7 @@ static enum err serve_locked(
 	return kind;
 }
 
-/* The stream that has what is wanted or soon will. */
+/* The stream that has the wanted bytes or soon will. */
 static struct read_ahead_file *running_locked(struct read_ahead *a, const struct wish *w)
 {
 	struct read_ahead_file *s = find_locked(a, w->inode);
@@ -274,7 +277,7 @@ static struct read_ahead_file *running_locked(struct read_ahead *a, const struct
 	return s && reaches(s, w) ? s : NULL;
 }
 
-/* The same; else a sequential reader gets a new one. */
+/* As running_locked(); else a sequential reader gets a new stream. */
 static struct read_ahead_file *running_or_new_locked(struct read_ahead *a, const struct wish *w)
 {
 	struct read_ahead_file *running = running_locked(a, w), *s = find_locked(a, w->inode);
@@ -316,7 +319,7 @@ static enum err read_stream(struct read_ahead *a, struct wish *w, bool *served, 
 	return kind;
 }
 
-/* ---- Reading without one ---- */
+/* ---- Reading without a stream ---- */
 
 static enum err read_stored(struct read_ahead *a, struct wish *w, bool *served, struct error *e)
 {

@@ -13,7 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one call: a reader of 100 MB needs no other. What he does not read waits in the connection. */
+/*
+ * Items of one call: a reader of 100 MB needs no other call. Bytes that are not read wait in the
+ * connection.
+ */
 #define ITEMS_MAX 128
 /* The first items are small, so that their bytes can be handed out early; then they double. */
 #define ITEM_FIRST ((uint64_t)128 * 1024)
@@ -71,7 +74,7 @@ void read_ahead_file_rest_locked(struct read_ahead_file *s)
 	s->inode = NULL;
 }
 
-/* ---- Filling them ---- */
+/* ---- Filling the chunks ---- */
 
 static bool is_idle_locked(const struct read_ahead_file *s)
 {
@@ -83,7 +86,7 @@ static bool is_full_locked(const struct read_ahead_file *s)
 	return s->end >= s->reader + s->window;
 }
 
-/* Waits until there is room. false: nobody wants it any more. */
+/* Waits until there is room. false: no reader wants the stream any more. */
 static bool wait_for_room(struct read_ahead_file *s)
 {
 	struct read_ahead *a = s->ahead;
@@ -137,7 +140,7 @@ static enum err fill_chunk(struct stretch *t, const struct fetch_piece *piece, s
 	return ERR_OK;
 }
 
-/* What is there in the first answer is what the stream is of. */
+/* The version in the first answer is the version of the stream. */
 static enum err check_version(struct read_ahead_file *s, const struct attr *attr, struct error *e)
 {
 	if (!s->has_version) {
@@ -154,7 +157,7 @@ static enum err end_chunk(struct stretch *t, const struct fetch_piece *piece, st
 	struct read_ahead_file *s = t->stream;
 	const struct fetch_item *item = &t->items[piece->item];
 
-	/* A file that changes is no fault: the read starts over. */
+	/* A file that changes is no error: the read starts over. */
 	if (piece->err == ERR_CONFLICT)
 		return error_set(e, ERR_INTERRUPTED, "changed while it was read");
 	if (piece->err)
@@ -183,7 +186,7 @@ static enum err take_piece(void *context, const struct fetch_piece *piece, struc
 
 	if (piece->item >= t->count)
 		return error_set(e, ERR_PROTOCOL, "an item that was not asked for");
-	/* What follows in this call lies beyond the end. */
+	/* The rest of this call's answer lies beyond the end. */
 	if (t->stream->at_end)
 		return ERR_OK;
 	return piece->kind == FETCH_DONE ? end_chunk(t, piece, e) : fill_chunk(t, piece, e);
@@ -213,7 +216,10 @@ static uint64_t end_of_call(const struct read_ahead_file *s)
 	return most < UINT64_MAX - s->end ? s->end + most : UINT64_MAX;
 }
 
-/* Items from where the chunks end; of the first call they grow, of others all are of the same size. */
+/*
+ * Plans items from the end of the chunks on. In the first call they grow; in others all have the
+ * same size.
+ */
 static void plan(struct stretch *t, const char *path)
 {
 	struct read_ahead_file *s = t->stream;
@@ -270,7 +276,7 @@ static enum err fetch_all(struct read_ahead_file *s, struct error *e)
 	return s->at_end ? ERR_OK : kind;
 }
 
-/* What was fetched stays for the readers, as long as there are any. */
+/* The fetched bytes stay for the readers, as long as there are any. */
 static void linger_locked(struct read_ahead_file *s)
 {
 	while (!s->dropped && !is_idle_locked(s))

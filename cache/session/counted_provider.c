@@ -13,7 +13,7 @@ static int64_t now_us(void)
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* `bytes`: what the call was about. */
+/* `bytes`: the size of the contents, command or output of the call. */
 static enum err note(const struct counted_provider *m, enum stats_verb verb, enum err outcome,
 	int64_t began_us, uint64_t bytes)
 {

@@ -26,8 +26,7 @@ struct last_errors {
 };
 
 /*
- * `path`: what the error is about. false: the sandbox is gone, and the error before this one said
- * so.
+ * `path`: the path of the error. false: the sandbox is gone, and the error before this one said so.
  */
 bool last_errors_add(
 	struct last_errors *l, const char *path, const struct error *e, int64_t now_ms);

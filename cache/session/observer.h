@@ -15,10 +15,7 @@ struct inode; /* cache/tree/tree.h */
  * may be held. So the receiver waits for no request and does not call back: it queues.
  */
 struct cache_observer {
-	/*
-	 * Attributes are to be forgotten; `pages`: contents, too. `ino` is the number that the
-	 * inode was handed out with.
-	 */
+	/* The inode's attributes are to be forgotten; `pages`: its contents, too. */
 	void (*inode_changed)(void *context, struct inode *inode, bool pages);
 	/*
 	 * The attributes of cache_delegate_attr() are to be forgotten, before the call that changed

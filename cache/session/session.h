@@ -48,7 +48,8 @@ struct upcalls {
 	/* The reason why nothing pending can be sent now; ERR_OK: none is known. */
 	enum err (*trouble)(struct cache *c, struct error *e);
 	/*
-	 * Forgets what was fetched and not read yet; `all`: what was read ahead of a sequence, too.
+	 * Drops prefetched files that no program can read any more; `all`: everything read ahead,
+	 * too.
 	 */
 	void (*drop_fetched)(struct cache *c, bool all);
 	/* cache_attr() and cache_close(). */

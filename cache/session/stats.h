@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* counter, its name after "sandboxfs_", what it counts */
+/* counter, its name after "sandboxfs_", the thing counted */
 #define STATS_COUNTER_ROWS(X)                                                                      \
 	X(BLOCK_HITS, "block_hits_total", "Blocks of contents that were found on the local disk.") \
 	X(BLOCK_MISSES, "block_misses_total",                                                      \
