@@ -62,7 +62,10 @@ enum err cache_execute(struct cache *c, const struct call *call,
 enum err cache_execute_own(struct cache *c, const struct call *call,
 	const struct execute_request *request, execute_sink sink, void *context,
 	struct execute_result *result, struct error *e);
-/* Whether the mount before this one, which had the same journal, was killed. */
+/*
+ * Whether an earlier mount left the journal of this one: it was killed, or ended with changes
+ * pending.
+ */
 bool cache_follows_killed(const struct cache *c);
 
 /* The address at which a port of the sandbox is reached from elsewhere, as provider_url() says. */

@@ -191,7 +191,7 @@ static void note_end_locked(struct lease *l, enum err kind, const struct error *
 /*
  * Everything valid while the state is live is invalidated after the state has changed. The tree
  * learns of the end before the caller whose list the stream carried, since that caller then asks
- * for the list alone, and the answer is to be held. It also learns of it before another stream
+ * for the list alone, and the answer is to be leased. It also learns of it before another stream
  * begins.
  */
 static void stream_ended(struct lease *l, enum err kind, const struct error *why)

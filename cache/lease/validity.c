@@ -39,7 +39,7 @@ struct validity {
 	bool is_auditing;
 	const struct progress *auditor; /* the progress of the audit under way */
 	struct error failure;           /* the failure of the last audit; kind 0: it did not fail */
-	struct timespec from; /* the sandbox's clock: every answer held was asked for later */
+	struct timespec from; /* the sandbox's clock: every leased answer was asked for later */
 	int64_t begun_ms;     /* when the tree last became valid, monotonic */
 	int64_t cost_ms;      /* the cost of the costliest listing since */
 	/* The deadline of the next audit, where the last one was in vain; 0: it was not. */

@@ -1,17 +1,17 @@
 /*
  * validity.h - when the answers in the tree are valid, and the audit that makes them valid again.
  *
- * For sandboxes that are a network away. Answers are held (cache/tree/tree.h) while the tree is
- * valid. Under a stream of changes (cache/lease/lease.h) validity has no end. Without one it lasts
- * for the time that attributes and names are valid, and at least ten times as long as an audit
- * costs. A command that ran ends it at once. The next question whose answer is known but not valid
- * starts one audit: a list, in one call, of what changed since the last one in the directories that
- * are known. Other callers meanwhile wait for it. So nothing is ever asked again file by file.
- * While the sandbox is offline, what is known is shown as it was, and the audit is tried again
- * every few seconds.
+ * For sandboxes that are a network away. Answers are leased (TREE_HELD in cache/tree/tree.h): they
+ * are valid while the tree is. Under a stream of changes (cache/lease/lease.h) validity has no end.
+ * Without one it lasts for the time that attributes and names are valid, and at least ten times as
+ * long as an audit costs. A command that ran ends it at once. The next question whose answer is
+ * known but not valid starts one audit: a list, in one call, of what changed since the last one in
+ * the directories that are known. Other callers meanwhile wait for it. So nothing is ever asked
+ * again file by file. While the sandbox is offline, what is known is shown as it was, and the audit
+ * is tried again every few seconds.
  *
- * Functions may be called from any thread and take NULL for `t`: nothing is held. The lock is not
- * held during a call.
+ * Functions may be called from any thread and take NULL for `t`: nothing is leased. No lock is held
+ * during a call.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ struct cache; /* cache/session/session.h */
 
 struct validity;
 
-/* *out is NULL where answers are never valid later. Every answer to a later question is held. */
+/* *out is NULL where answers are never valid later. Every answer to a later question is leased. */
 enum err validity_new(struct validity **out, struct cache *c, struct error *e);
 void validity_free(struct validity *t);
 
@@ -42,7 +42,7 @@ void validity_must_ask(struct validity *t);
 void validity_lost(struct validity *t);
 
 /*
- * All that is held comes from `first`, which may still arrive, or was asked for later: there is
+ * All leased answers come from `first`, which may still arrive, or were asked for later: there is
  * nothing to audit.
  */
 void validity_began(struct validity *t, const struct tree_listing *first);

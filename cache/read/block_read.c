@@ -82,7 +82,7 @@ static uint64_t next_block(uint64_t offset)
 	return (offset + BLOCK_SIZE - 1) / BLOCK_SIZE * BLOCK_SIZE;
 }
 
-/* The block after it is stored, or this is the end of the file. */
+/* Whether the block after the read is stored, or the read ends the file. */
 static bool is_gap(struct block_read *r, const struct wish *w)
 {
 	return block_store_has_at(

@@ -1,11 +1,11 @@
 /*
  * lifetime.h - keeps a sandbox that would end by itself alive while its mount is in use.
  *
- * A mount is in use that had a request in the last 15 minutes, that is held (by a handle open for
- * writing, or a command), or that has changes pending. Then one thread renews the sandbox whenever
- * half of its remaining time is over. An idle mount makes no call at all and lets the sandbox end.
- * Functions may be called from any thread. Those that take a struct lifetime accept NULL, which is
- * a sandbox without end.
+ * A mount is in use that had a request in the last 15 minutes, that has a file open for writing or
+ * a command running (lifetime_hold()), or that has changes pending. Then one thread renews the
+ * sandbox whenever half of its remaining time is over. An idle mount makes no call at all and lets
+ * the sandbox end. Functions may be called from any thread. Those that take a struct lifetime
+ * accept NULL, which is a sandbox without end.
  *
  * Where the end comes all the same, also of an idle mount, the thread looks once whether the
  * sandbox is gone.

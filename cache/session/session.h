@@ -34,7 +34,7 @@ struct background_fetch; /* cache/read/background_fetch.h */
 struct block_read;       /* cache/read/block_read.h */
 struct writeback;        /* cache/write/writeback.h */
 
-/* The calls to parts behind. cache_new() sets all of them. */
+/* The calls to parts behind the caller's. cache_new() sets all of them. */
 struct upcalls {
 	/*
 	 * Return when the sandbox has the pending changes of `i`; of the names on the way to it; or
