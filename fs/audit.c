@@ -12,7 +12,7 @@
 #include <sys/queue.h>
 #include <time.h>
 
-/* What waits for the disk. A letter takes six at most. */
+/* The bytes of records that wait for the disk. In JSON a letter takes six bytes at most. */
 #define WAITING_MAX ((size_t)4 * 1024 * 1024)
 #define RECORD_MAX  ((size_t)2 * 1024 * 1024)
 #define COMMAND_MAX ((size_t)64 * 1024)
@@ -29,10 +29,10 @@ struct written {
 
 struct audit {
 	char *path;
-	int fd;      /* the thread's, as is the next */
+	int fd;      /* the thread's, as `is_cut` */
 	bool is_cut; /* the last line in the file has no end */
 	pthread_t thread;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* guards the fields below */
 	pthread_cond_t changed;
 	struct buf waiting;
 	uint64_t lost;
@@ -59,7 +59,7 @@ static void reopen(struct audit *a)
 	a->fd = fd;
 }
 
-/* How much of it was written: a line that was cut before is ended first. */
+/* Returns how much of `lines` was written. A line that was cut before is ended first. */
 static size_t write_lines(struct audit *a, const struct buf *lines)
 {
 	size_t done = 0;
@@ -78,7 +78,7 @@ static size_t write_lines(struct audit *a, const struct buf *lines)
 	return done;
 }
 
-/* Whole or cut, that end behind `from`. */
+/* The lines, whole or cut, that end behind `from`. */
 static uint64_t lines_in(const struct buf *lines, size_t from)
 {
 	uint64_t count = 0;
@@ -143,7 +143,7 @@ static void add_lost(struct buf *lines, uint64_t lost)
 
 /* ---- The thread ---- */
 
-/* Takes what waits; false: the end has come, and nothing waits. */
+/* Takes the lines that wait; false: the end has come, and no line waits. */
 static bool await(struct audit *a, struct buf *lines, uint64_t *lost, bool *is_to_reopen)
 {
 	bool goes_on;
@@ -278,7 +278,7 @@ void audit_reopen(struct audit *a)
 	pthread_mutex_unlock(&a->lock);
 }
 
-/* ---- What is recorded ---- */
+/* ---- Records by kind ---- */
 
 void audit_change(struct audit *a, const struct audit_who *who, const char *op, const char *path,
 	const char *to)
@@ -369,7 +369,7 @@ void audit_closed(struct audit *a, const void *file, const char *path)
 	add(a, &w);
 }
 
-/* Of a long one the beginning, and how long it is. */
+/* A long command is recorded by its beginning and its length. */
 static void put_command(struct json_writer *w, const char *command)
 {
 	size_t len = strlen(command);

@@ -12,7 +12,7 @@ static struct audit_who who_asks(fuse_req_t req)
 	return (struct audit_who){ .pid = context->pid, .uid = context->uid };
 }
 
-/* As it is known here; nobody is asked. NULL: it has no name any more. */
+/* The path as known here, without asking the sandbox. NULL: the inode has no name any more. */
 static char *path_of(const struct fs *fs, const struct inode *dir, const char *name)
 {
 	struct error e = { 0 };

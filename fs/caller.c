@@ -13,7 +13,7 @@
 /* PF_EXITING of the kernel, in the flags of /proc/PID/stat. */
 #define FLAG_EXITING 0x4U
 
-/* What follows the line's name, "Tgid:"; NULL: there is no such line. */
+/* The text behind the line's name, as "Tgid:"; NULL: there is no such line. */
 static const char *field(const char *status, const char *name)
 {
 	size_t len = strlen(name);
@@ -66,13 +66,16 @@ static bool parse_status(const char *status, struct caller *out)
 	return true;
 }
 
-/* The fields of proc(5) by their numbers; a program's name, the second, may hold anything. */
+/*
+ * The fields of proc(5) by their numbers. The second field, a program's name, may contain any
+ * character.
+ */
 enum stat_field {
 	STAT_NAME = 2,
 	STAT_GROUP = 5,
 	STAT_SESSION,
 	STAT_TERMINAL,
-	STAT_FOREGROUND, /* the group that its terminal has in the foreground */
+	STAT_FOREGROUND, /* the group that is in the foreground of its terminal */
 	STAT_FLAGS,
 	STAT_EXIT_CODE = 52,
 	STAT_END,
@@ -91,7 +94,9 @@ static bool parse_stat(const char *stat, struct caller *out)
 	}
 	if (!text)
 		return false;
-	/* As of wait(2), below the exit status; 0 where this user may not look into the process. */
+	/*
+	 * As in wait(2), without the exit status; 0 where this user may not look into the process.
+	 */
 	out->killed_by = (int)(fields[STAT_EXIT_CODE] & 0x7f);
 	out->is_exiting = fields[STAT_FLAGS] & FLAG_EXITING;
 	out->session = (pid_t)fields[STAT_SESSION];
@@ -183,8 +188,9 @@ void caller_watch_end(struct caller_watch *w)
 }
 
 /*
- * The kernel sends HUP to the processes in the foreground when the leader of a session ends, and
- * takes the terminal from all. The signal leaves no trace at one that exits; the terminal is gone.
+ * When the leader of a session ends, the kernel sends HUP to the processes in the foreground, and
+ * takes the terminal from all. A process that is exiting keeps no trace of the signal, but its
+ * terminal is gone.
  */
 static bool has_lost_terminal(const struct caller_watch *w, const struct caller *caller)
 {
@@ -194,7 +200,10 @@ static bool has_lost_terminal(const struct caller_watch *w, const struct caller 
 		(!caller_read(caller->session, &leader) || leader.is_exiting);
 }
 
-/* KILL is pending for each thread of a process that exits, so only signals at the process count. */
+/*
+ * KILL is pending for each thread of a process that exits, so only signals at the whole process
+ * count.
+ */
 static bool exiting_gives_up(const struct caller_watch *w, const struct caller *caller)
 {
 	return caller->killed_by || caller->process_pending & stopping_signals() ||

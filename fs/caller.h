@@ -1,9 +1,9 @@
 /*
- * caller.h - the process behind a request, as /proc tells of it.
+ * caller.h - the process behind a request, as /proc shows it.
  *
  * The kernel names the thread that asked. The number is 0 where the thread is not visible from
  * here: in another PID namespace than the mount's, unless that is below it. Where /proc is that of
- * another namespace no number means anything. What cannot be seen is no reason to do anything.
+ * another namespace no number means anything. A process that cannot be seen gives no reason to act.
  */
 #pragma once
 
@@ -21,9 +21,10 @@ struct caller {
 	uint64_t shielded;        /* blocked or ignored */
 	bool is_exiting;          /* takes signals no longer, and closes its files */
 	int killed_by;            /* the signal that ends the process; 0: none */
-	pid_t session;            /* its leader's number */
+	pid_t session;            /* number of the session's leader */
 	bool has_terminal;
-	bool is_foreground; /* of its terminal: it gets HUP when the session's leader ends */
+	/* in its terminal's foreground: it gets HUP when the session's leader ends */
+	bool is_foreground;
 };
 
 /* Reads the texts of /proc/PID/status and /proc/PID/stat. */
@@ -35,7 +36,10 @@ bool caller_is_stopped(const struct caller *caller);
 /* The process that `thread` belongs to; `thread` itself where that cannot be read. */
 pid_t caller_process(pid_t thread);
 
-/* Whether `thread` is being killed: KILL is pending, as it is too once a signal ends a process by default. */
+/*
+ * Whether `thread` is being killed: KILL is pending. The kernel also sets KILL pending once another
+ * signal ends a process by default.
+ */
 bool caller_is_dying(pid_t thread);
 
 /* Whether a signal ends the process, which closes its files thereby. */
@@ -45,7 +49,7 @@ bool caller_was_killed(pid_t thread);
 
 struct caller_watch {
 	pid_t thread;
-	bool is_exiting; /* as long as the request lasts: the thread is in it */
+	bool is_exiting; /* from the beginning of the request to its end: the thread is in it */
 	bool may_lose_terminal;
 	struct lost_signals lost;
 };

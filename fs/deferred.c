@@ -10,11 +10,15 @@
 #include <time.h>
 
 /*
- * The kernel reports an interrupt once per request, and it may be for a signal that is no reason to stop, with one that is
- * following later: so the pending signals are looked at again and again while a request waits.
+ * The kernel reports an interrupt once per request. The reported signal may be no reason to stop,
+ * and one that is may follow later. So the pending signals are looked at repeatedly while a request
+ * waits.
  */
 #define LOOK_MS 200
-/* After a cancel: long enough for work that returns at once to give its own answer, short of a second together. */
+/*
+ * Time after a cancel: long enough for work that returns at once to give its own answer. Together
+ * with LOOK_MS less than a second.
+ */
 #define GRACE_MS 500
 
 struct deferred {
@@ -23,10 +27,10 @@ struct deferred {
 	void *context;
 	fuse_req_t req;
 	struct cancel cancel;
-	LIST_ENTRY(deferred) link; /* under all->lock, as what follows */
+	LIST_ENTRY(deferred) link; /* under all->lock, as all fields below */
 	pthread_cond_t changed;
 	bool ended;
-	unsigned threads; /* that use it */
+	unsigned threads; /* threads that use this */
 };
 
 struct deferrals {
@@ -109,7 +113,9 @@ static void leave_list(struct deferred *d)
 	pthread_mutex_unlock(&all->lock);
 }
 
-/* The last thread releases the context first: deferrals_free() promises that nothing is in use any more. */
+/*
+ * The last thread releases the context first: after deferrals_free() no context is in use any more.
+ */
 static void leave(struct deferred *d)
 {
 	struct deferrals *all = d->all;
@@ -150,7 +156,7 @@ static bool ends_within(struct deferred *d, int64_t limit_ms)
 	return ended;
 }
 
-/* Returns whether the work has ended; false: it was cancelled and takes its time. */
+/* Returns whether the work has ended; false: it was cancelled and still goes on. */
 static bool wait_for_end(struct deferred *d, const struct caller_watch *caller)
 {
 	while (!ends_within(d, LOOK_MS))
@@ -191,16 +197,16 @@ static void *attend_and_work(void *context)
 	pthread_mutex_lock(&d->all->lock);
 	d->threads++;
 	pthread_mutex_unlock(&d->all->lock);
-	/* Before the work: whoever sees the work begin may send a signal. */
+	/* Before the work: a process that sees the work begin may send a signal. */
 	caller_watch_begin(&caller, fuse_req_ctx(d->req)->pid);
-	/* Without a second thread this one does the work; then nobody looks for signals meanwhile. */
+	/* Without a second thread this one does the work, and no signal is looked at meanwhile. */
 	if (thread_start(do_work, d))
 		do_work(d);
 	attend_request(d, &caller);
 	return NULL;
 }
 
-/* Whether it is on the list now: not once everything is being stopped. */
+/* Whether `d` is on the list now: not once all work is being stopped. */
 static bool join_list(struct deferred *d)
 {
 	struct deferrals *all = d->all;

@@ -30,7 +30,7 @@ int errmap_errno(enum err kind)
 	case ERR_NO_DATA: return ENXIO;
 	case ERR_UNSUPPORTED: return EOPNOTSUPP;
 	case ERR_STALE: return ESTALE;
-	case ERR_CONFLICT: return ESTALE; /* what the caller changed is no longer there */
+	case ERR_CONFLICT: return ESTALE; /* the inode or name of the change is no longer there */
 	case ERR_SKIPPED: return EIO;
 	case ERR_IO: return EIO;
 	case ERR_NO_MEMORY: return ENOMEM;

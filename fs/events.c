@@ -21,18 +21,18 @@ struct events_reader {
 	struct events *all;
 	void (*wake)(void *);
 	void *context;
-	int fd; /* an eventfd: readable when something was added since it was last looked */
-	LIST_ENTRY(events_reader) link; /* under all->lock, as what follows */
+	int fd; /* an eventfd: readable when a line was added since the last look */
+	LIST_ENTRY(events_reader) link; /* under all->lock, as all fields below */
 	uint64_t next;                  /* the beginning of a line, counted as in struct events */
-	bool has_lost;                  /* for lack of memory */
-	struct buf own;                 /* lines that it has taken and not all given out */
+	bool has_lost;                  /* lines were lost, for lack of memory */
+	struct buf own;                 /* lines that the reader has taken and not all given out */
 };
 
 struct events {
-	pthread_mutex_t lock; /* guards what follows */
+	pthread_mutex_t lock; /* guards the fields below */
 	LIST_HEAD(events_readers, events_reader) readers;
 	struct buf lines;
-	uint64_t start; /* how many bytes of lines went before those that are kept */
+	uint64_t start; /* the number of bytes of lines before those that are kept */
 };
 
 enum err events_new(struct events **out, struct error *e)
@@ -143,7 +143,7 @@ struct events_reader *events_reader_new(struct events *all, void (*wake)(void *)
 	return take(r);
 }
 
-/* What nobody is going to read is not kept. */
+/* Lines that no reader will read are not kept. */
 static void drop_all_locked(struct events *all)
 {
 	all->start += all->lines.len;
@@ -183,7 +183,9 @@ bool events_reader_is_ready(struct events_reader *r)
 	return is_ready;
 }
 
-/* All lines that it has not had; before them, whether some are gone. */
+/*
+ * Takes all lines that the reader has not had; before them a line that says whether some are gone.
+ */
 static void catch_up_locked(struct events_reader *r)
 {
 	const struct buf *lines = &r->all->lines;
@@ -217,7 +219,10 @@ size_t events_reader_take(struct events_reader *r, void *out, size_t size)
 	return taken;
 }
 
-/* The eventfd may have been read for lines that another thread then took: the caller looks again. */
+/*
+ * The eventfd may have been readable for lines that another thread then took: the caller looks
+ * again.
+ */
 enum err events_reader_wait(struct events_reader *r, const struct cancel *cancel, struct error *e)
 {
 	struct call call = { .progress_ms = -1, .cancel = cancel };

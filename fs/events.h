@@ -1,13 +1,14 @@
 /*
- * events.h - changes made by others, as lines of JSON for who reads them.
+ * events.h - changes made by others, as lines of JSON for readers of `.sandbox/events`.
  *
- * Every reader gets each event from its beginning on, whole lines only:
+ * Every reader gets each event from its beginning on, in whole lines:
  *
- *	{"time": 1700000000.123, "kind": "created", "path": "src/a.c", "is_dir": false}
+ * 	{"time": 1700000000.123, "kind": "created", "path": "src/a.c", "is_dir": false}
  *
- * time: when it was heard of here, seconds since 1970. kind: created, changed, attr, removed, or lost: everything below
- * `path` may have changed. A reader that is too slow gets such a line, too, with the path "". Where nobody reads, nothing
- * is kept. Any function may be called from any thread; none calls FUSE.
+ * time: when the event arrived here, in seconds since 1970. kind: created, changed, attr, removed,
+ * or lost: everything below `path` may have changed. A reader that is too slow also gets such a
+ * line, with the path "". Without a reader no event is kept. Any function may be called from any
+ * thread; none calls FUSE.
  */
 #pragma once
 
@@ -24,12 +25,12 @@ enum err events_new(struct events **out, struct error *e);
 /* After its last reader. */
 void events_free(struct events *all);
 
-/* Waits for nobody. */
+/* Never waits. */
 void events_add(struct events *all, enum watch_kind kind, const char *path, bool is_dir);
 
 /*
- * `wake` is called when there is something to read, with locks held: it may only take note. NULL: there is no memory, or
- * too many files are open.
+ * `wake` is called, with locks held, when there is something to read: it may only take note. NULL
+ * is returned without memory, or when too many files are open.
  */
 struct events_reader *events_reader_new(struct events *all, void (*wake)(void *), void *context);
 void events_reader_free(struct events_reader *r);

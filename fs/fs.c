@@ -1,4 +1,4 @@
-/* Numbers, owners and replies: what every operation needs. */
+/* Numbers, owners and replies: needed by every operation. */
 #include "fs/fs.h"
 #include "fs/errmap.h"
 
@@ -67,8 +67,8 @@ uint32_t fs_gid_inwards(const struct fs *fs, gid_t gid)
 /* ---- Attributes ---- */
 
 /*
- * The mount is one device to the kernel. What lies on another one in the sandbox keeps its own numbers there, so these
- * are moved apart: equal numbers would look like hard links.
+ * The mount is one device to the kernel. Files on another device in the sandbox keep that device's
+ * numbers, so those are moved apart: equal numbers would look like hard links.
  */
 static ino_t shown_ino(const struct fs *fs, const struct attr *attr)
 {
@@ -78,8 +78,9 @@ static ino_t shown_ino(const struct fs *fs, const struct attr *attr)
 }
 
 /*
- * Where the link stands is the kernel's word, and what is below is this side's: nothing that the
- * sandbox says makes the kernel resolve a text elsewhere than where it was made for.
+ * The kernel says where the link stands, and the mount says where that directory is. So no answer
+ * of the sandbox makes the kernel resolve a text anywhere but in the directory that the text was
+ * made for.
  */
 enum err fs_link_text(const struct fs *fs, const struct link_shown *shown, char out[LINKS_TEXT_MAX],
 	struct error *e)
@@ -114,7 +115,7 @@ struct link_shown fs_link_shown(
 		.is_moved = place.is_moved };
 }
 
-/* A reader makes room for as many bytes as stat(2) says. */
+/* A reader makes room for as many bytes as stat(2) reports. */
 static off_t shown_size(
 	const struct fs *fs, struct inode *i, const struct link_node *node, const struct attr *attr)
 {
@@ -145,7 +146,9 @@ void fs_stat(const struct fs *fs, struct inode *i, const struct link_node *node,
 		.st_ctim = cache_shown_ctime(fs->cache, i, attr) };
 }
 
-/* What the kernel changes through one node of a link it does not know to have changed another. */
+/*
+ * After a change through one node of a link, the kernel does not know that its other nodes changed.
+ */
 double fs_attr_seconds(const struct attr *attr, int64_t ms)
 {
 	return S_ISLNK(attr->mode) && attr->nlink > 1 ? 0 : fs_seconds(ms);
@@ -179,7 +182,7 @@ void fs_forget(const struct fs *fs, fuse_ino_t ino, uint64_t count)
 
 /* ---- Replies ---- */
 
-/* So long an answer waits until the kernel has forgotten what it was lent. */
+/* The longest time that an answer waits until the kernel has forgotten delegated attributes. */
 #define RECALL_MS 1000
 
 void fs_recall(const struct fs *fs)

@@ -1,9 +1,9 @@
 /*
  * fs.h - what the operations of a mount share. Only the files of fs include it.
  *
- * FUSE's workers run an operation from request to reply, written straight down: numbers of nodes become inodes of the
- * cache, one cache function is called, its answer is shown as the mount shows things (owners, links), and the reply goes
- * out. Nothing here holds a lock while it does.
+ * A FUSE worker runs an operation from request to reply, straight down. Node numbers become inodes
+ * of the cache, one cache function is called, and its answer is translated to what the mount shows
+ * (owners, links). Then the reply is sent. No operation holds a lock while it replies.
  */
 #pragma once
 
@@ -22,8 +22,9 @@ struct fs {
 	struct cache *cache;
 	struct control *control;
 	struct notifier *notifier;
-	struct notifier *recalls;  /* of attributes alone, which waits for no request */
-	struct switches *switches; /* of requests */
+	/* notices of attributes only; sending them waits for no request */
+	struct notifier *recalls;
+	struct switches *switches; /* for requests that are under way */
 	struct link_nodes *links;
 	struct openings *openings;
 	const struct mount_options *options;
@@ -34,9 +35,12 @@ extern const struct fuse_lowlevel_ops fs_ops;
 
 /* ---- Numbers of nodes ---- */
 
-/* The cache's inode behind a number that the kernel handed back. A number that is none is a bug of ours: aborts. */
+/*
+ * The cache's inode behind a number that the kernel handed back. An unknown number is a bug of
+ * ours: aborts.
+ */
 struct inode *fs_inode(const struct fs *fs, fuse_ino_t ino);
-/* Of what is no symbolic link: those have a number for each name. */
+/* The number of an inode that is no symbolic link. A symbolic link has a number for each name. */
 fuse_ino_t fs_number(const struct fs *fs, const struct inode *i);
 /* The kernel has forgotten `count` of the references that replies gave it. */
 void fs_forget(const struct fs *fs, fuse_ino_t ino, uint64_t count);
@@ -44,55 +48,60 @@ void fs_forget(const struct fs *fs, fuse_ino_t ino, uint64_t count);
 /* ---- As the mount shows it ---- */
 
 /*
- * `i` is what the attributes are of, `node` one of its nodes where that is a symbolic link, whose
- * size is that of the text that is shown; NULL: it is none, or nobody will read the text.
+ * `attr` are the attributes of `i`. `node`: one of the nodes of a symbolic link; the size is then
+ * that of the shown text. NULL: no symbolic link, or its text will not be read.
  */
 void fs_stat(const struct fs *fs, struct inode *i, const struct link_node *node,
 	const struct attr *attr, struct stat *out);
 /*
- * Fills what is replied, with the reference that `entry` holds. false: no memory, and the reference
- * was put back.
+ * Fills the reply, with the reference that `entry` holds. false: no memory, and the reference was
+ * put back.
  */
 bool fs_entry(const struct fs *fs, const struct cache_entry *entry, struct fuse_entry_param *out);
 /* How a link's text is to be shown by one of its nodes; `is_ours` as cache_readlink() says. */
 struct link_shown {
 	const char *text;
-	const struct inode *dir; /* in which it is resolved */
-	unsigned depth;          /* of what is in there */
-	bool is_raw;             /* it is shown as it is */
-	bool is_moved;           /* not in that directory any more */
+	const struct inode *dir; /* in which the text is resolved */
+	unsigned depth;          /* number of directories between the mount's root and the link */
+	bool is_raw;             /* the text is shown unchanged */
+	bool is_moved;           /* the name is no longer in that directory */
 };
 
 struct link_shown fs_link_shown(
 	const struct fs *fs, const struct link_node *node, const char *text, bool is_ours);
 /*
- * The text as this side may follow it. ERR_DENIED: refused, as the mount was asked to. ERR_STALE:
- * the name has to be looked up again.
+ * The text in the form that this side may follow. ERR_DENIED: refused, as the mount's options say.
+ * ERR_STALE: the name has to be looked up again.
  */
 enum err fs_link_text(const struct fs *fs, const struct link_shown *shown, char out[LINKS_TEXT_MAX],
 	struct error *e);
-/* How long the kernel may keep attributes that are believed for so long. */
+/* How long the kernel may keep attributes that are valid for `ms` milliseconds. */
 double fs_attr_seconds(const struct attr *attr, int64_t ms);
 double fs_seconds(int64_t ms);
 gid_t fs_gid_outwards(const struct fs *fs, uint32_t gid);
-/* An owner as given by somebody on this side, in the sandbox's numbers. */
+/* An owner as given on this side, in the sandbox's numbers. */
 uint32_t fs_uid_inwards(const struct fs *fs, uid_t uid);
 uint32_t fs_gid_inwards(const struct fs *fs, gid_t gid);
 
 /* ---- Replies ---- */
 
 /*
- * Before whoever changed something is answered: attributes that were lent to the kernel and are others by now are
- * forgotten, and so are those in an answer to a getattr that it has not taken yet, for it counts the changes of each inode
- * (attr_version) and drops what it asked for before. Nothing that waits for a request of ours is locked for that, but for
- * the end of the mount, when nobody can ask any more: so there is a limit, and a thread of its own, which alone is then
- * stuck.
+ * To be called before a change is answered. Makes the kernel forget delegated attributes that have
+ * changed since. An answer to a getattr that is under way is dropped, too: the kernel counts the
+ * changes of each inode (attr_version) and drops an answer that is older.
+ *
+ * For that the kernel takes no lock of a process that waits for one of our answers, except at the
+ * end of the mount, when no process can ask any more. So there is a time limit, and a thread of its
+ * own: only that thread is then blocked.
  */
 void fs_recall(const struct fs *fs);
 
 /* Replies with the errno of `e` (0 for none). */
 void fs_reply(fuse_req_t req, const struct error *e);
-/* Replies with an entry that holds a kernel reference, which goes back if the request was given up meanwhile. */
+/*
+ * Replies with an entry that holds a kernel reference. The reference is put back if the request was
+ * given up meanwhile.
+ */
 void fs_reply_entry(fuse_req_t req, const struct fs *fs, const struct cache_entry *entry);
 
 /* The name of the control directory, where a user would make or remove it. */

@@ -21,7 +21,7 @@
  * header.
  */
 #define REQUEST_ROOM (256 * 1024 + 65536)
-/* The guard ends after so many requests of the last moment: a program may ask without end. */
+/* The guard ends after this many requests of the last moment: a program may ask without end. */
 #define LAST_REQUESTS 1000
 
 /* The guard has these files open, and no other. */
@@ -33,7 +33,9 @@ struct guard_files {
 
 /* ---- The guard: until _exit only calls that are safe after a fork with threads ---- */
 
-/* In the place of the three streams, which are open: so none of the files is one of those. */
+/*
+ * The files replace the three standard streams. Those are open, so none of `files` is one of them.
+ */
 static void keep_only(struct guard_files *files)
 {
 	dup2(files->device, STDIN_FILENO);
@@ -54,7 +56,9 @@ static bool wants_answer(const struct fuse_in_header *request)
 	}
 }
 
-/* False when the kernel has no more requests for this mount; `is_last`: or none at the moment. */
+/*
+ * false: the kernel has no more requests for this mount; with `is_last` also: none at the moment.
+ */
 static bool refuse_request(int device, bool is_last)
 {
 	static _Alignas(struct fuse_in_header) unsigned char room[REQUEST_ROOM];
@@ -66,7 +70,10 @@ static bool refuse_request(int device, bool is_last)
 	if ((size_t)got < sizeof *request)
 		return false;
 
-	/* As every request gets it once the device is closed: tools know a dead mount by it. */
+	/*
+	 * Every request gets this error once the device is closed: tools recognize a dead mount by
+	 * it.
+	 */
 	const struct fuse_out_header answer = {
 		.len = sizeof answer, .error = -ENOTCONN, .unique = request->unique
 	};
@@ -104,7 +111,7 @@ static void await_end_of_pipe(int fd)
 	while (got > 0 || (got < 0 && errno == EINTR));
 }
 
-/* A signal to the daemon's terminal, or to its process group, is the daemon's. */
+/* Signals to the daemon's terminal or process group must not reach the guard. */
 static void leave_terminal(void)
 {
 	sigset_t all;
@@ -120,7 +127,7 @@ static _Noreturn void guard_run(struct guard_files *files)
 	leave_terminal();
 	prctl(PR_SET_NAME, "sandboxfs-guard");
 	if (chdir("/"))
-		_exit(1); /* rather no guard than a directory that stays busy */
+		_exit(1); /* no guard is better than a mountpoint that stays busy */
 	await_end_of_pipe(files->daemon_lives);
 	refuse_until_daemon_ended(files);
 	_exit(0);

@@ -13,15 +13,16 @@
 #include <sys/types.h>
 
 struct guard {
-	pid_t process;  /* 0: none */
-	int daemon_end; /* of a pipe: the guard's work begins when the daemon's end closes it */
+	pid_t process; /* 0: none */
+	/* our end of a pipe: the guard's work begins when the daemon's end closes it */
+	int daemon_end;
 };
 
 #define GUARD_NONE ((struct guard){ .daemon_end = -1 })
 
 /*
- * Forks; `device`: of the session. Where no process can be started there is no guard, and a warning
- * in the log.
+ * Forks. `device`: file descriptor of the session. Where no process can be started there is no
+ * guard, and a warning in the log.
  */
 struct guard guard_start(int device);
 

@@ -4,7 +4,10 @@
 
 #include <fcntl.h>
 
-/* A close of a handle for reading has nothing to report: since Linux 5.16 the kernel need not ask. */
+/*
+ * A close of a handle for reading reports no error. Since Linux 5.16 the kernel can leave out the
+ * flush.
+ */
 void handle_begins(struct cache *c, struct fuse_file_info *fi)
 {
 	fi->fh = (fi->flags & O_ACCMODE) == O_RDONLY ? HANDLE_READS : HANDLE_WRITES;
@@ -20,7 +23,7 @@ void handle_ends(struct cache *c, struct inode *i, const struct fuse_file_info *
 		cache_let(c);
 }
 
-/* Pages of a mapping go where they stood, and no caller waits for them. */
+/* Pages of a mapping are written where they were read, and no caller waits for them. */
 unsigned handle_write_flags(const struct fuse_file_info *fi)
 {
 	unsigned flags = 0;

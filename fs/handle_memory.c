@@ -34,7 +34,7 @@ void handle_memory_free(void *handle)
 
 	if (!handle)
 		return;
-	/* In place of the pages, which are the system's again. */
+	/* Replaces the pages, which go back to the system. */
 	poisoned = mmap(p, p->len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	assert(poisoned == p);
 }

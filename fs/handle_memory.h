@@ -2,9 +2,8 @@
  * handle_memory.h - the memory of open handles.
  *
  * A handle may be freed by another worker as soon as a reply is out (request.h). In a debug build
- * (make FAULTS=1) a freed handle is poisoned: its addresses are used for nothing else and nobody
- * may read or write there, so that a worker that touches the handle ends the process at that very
- * instruction.
+ * (make FAULTS=1) a freed handle is poisoned: its addresses are never used again and may neither be
+ * read nor written. A worker that touches the handle ends the process at that very instruction.
  */
 #pragma once
 

@@ -13,9 +13,9 @@
 
 struct link_node {
 	uint32_t magic;
-	bool is_ours, is_moved; /* under the lock of the table, as all below */
+	bool is_ours, is_moved; /* under the table's lock, as all fields below */
 	uint64_t refs;          /* lookups that the kernel has not forgotten */
-	struct inode *inode;    /* has as many references of the kernel */
+	struct inode *inode;    /* with as many references of the kernel */
 	struct inode *dir;      /* kept */
 	char *name;
 	LIST_ENTRY(link_node) by_name; /* unless it is_moved */
@@ -26,7 +26,7 @@ LIST_HEAD(bucket, link_node);
 
 struct link_nodes {
 	struct cache *cache;
-	pthread_mutex_t lock; /* no other is taken while it is held */
+	pthread_mutex_t lock; /* no other lock is taken while it is held */
 	struct bucket by_name[BUCKETS], by_inode[BUCKETS];
 };
 
@@ -91,7 +91,7 @@ struct inode *link_node_inode(const struct link_node *node)
 	return node->inode;
 }
 
-/* ---- Given and forgotten ---- */
+/* ---- References of the kernel ---- */
 
 static struct link_node *find_locked(
 	struct link_nodes *n, const struct inode *inode, const struct inode *dir, const char *name)
@@ -171,7 +171,7 @@ void link_nodes_forget(struct link_nodes *n, struct link_node *node, uint64_t co
 	cache_forget(n->cache, inode, count);
 }
 
-/* ---- Where they stand ---- */
+/* ---- Where nodes stand ---- */
 
 struct link_place link_node_place(struct link_nodes *n, const struct link_node *node)
 {
@@ -184,7 +184,9 @@ struct link_place link_node_place(struct link_nodes *n, const struct link_node *
 	return place;
 }
 
-/* Several inodes may have had the name while the kernel remembered each. */
+/*
+ * Several nodes may have the name: each inode that had it while the kernel remembered the others.
+ */
 static void take_locked(
 	struct link_nodes *n, const struct inode *dir, const char *name, struct bucket *out)
 {
@@ -200,7 +202,7 @@ static void take_locked(
 	}
 }
 
-/* One that cannot take the new name is over, as one that left its directory. */
+/* A node that cannot take the new name is over, like a node that left its directory. */
 static void put_locked(
 	struct link_nodes *n, struct bucket *taken, const struct inode *dir, const char *name)
 {

@@ -53,7 +53,7 @@ static const char *below_root(const char *text, const char *root)
 struct writer {
 	char *out;
 	size_t len, room;
-	unsigned ups; /* leading ".." written */
+	unsigned ups; /* number of leading ".." written */
 	bool failed;
 };
 
@@ -70,7 +70,7 @@ static void write_component(struct writer *w, const char *component, size_t len)
 	w->out[w->len] = 0;
 }
 
-/* ".." takes back the last component written, or leads one further up while there is an up. */
+/* ".." removes the last component written, or adds one more "../" while that is allowed. */
 static void go_up(struct writer *w, unsigned ups_max)
 {
 	size_t leading = w->ups ? 3 * (size_t)w->ups - 1 : 0;

@@ -13,7 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The inode of the first PID namespace, PROC_PID_INIT_INO: the tracepoint has its numbers. */
+/*
+ * The inode of the first PID namespace, PROC_PID_INIT_INO: the tracepoint uses its process numbers.
+ */
 #define FIRST_PIDS   0xEFFFFFFCU
 #define FILTER_MAX   1024
 #define SIGNALS_LAST 64
@@ -25,7 +27,9 @@ static bool is_first_namespace(void)
 	return !stat("/proc/self/ns/pid", &ours) && ours.st_ino == FIRST_PIDS;
 }
 
-/* tracefs without a place in the tree: it need not be mounted, and nobody sees that it is used. */
+/*
+ * tracefs without a mountpoint: it need not be mounted, and other processes do not see the mount.
+ */
 static int open_tracefs(void)
 {
 	AUTO_CLOSE int context = fsopen("tracefs", FSOPEN_CLOEXEC);
@@ -35,7 +39,7 @@ static int open_tracefs(void)
 	return fsmount(context, FSMOUNT_CLOEXEC, 0);
 }
 
-/* The tracepoint's number; 0: it is not for us. */
+/* The tracepoint's number; 0: not available to us. */
 static uint64_t find_tracepoint(void)
 {
 	AUTO_CLOSE int tracefs = is_first_namespace() ? open_tracefs() : -1;

@@ -24,5 +24,5 @@ struct lost_signals {
 void lost_signals_begin(struct lost_signals *l, pid_t process, uint64_t signals);
 void lost_signals_end(struct lost_signals *l);
 
-/* Whether one was sent since. */
+/* Whether such a signal was sent since lost_signals_begin(). */
 bool lost_signals_any(const struct lost_signals *l);

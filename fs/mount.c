@@ -20,22 +20,23 @@
 #include <unistd.h>
 
 /*
- * Each thread that serves keeps room for the largest request it has had, and takes as much again for
- * an answer: 32 MiB for all threads. FUSE allows four times as much, which makes no network faster.
+ * Each serving thread keeps a buffer for the largest request it has had, and one as large for an
+ * answer: 32 MiB for all threads. FUSE allows four times as much, which makes no network faster.
  */
 #define REQUEST_MAX (256 * 1024)
-/* Enough that some can wait for the sandbox while others are answered from memory. */
+/* Enough that some threads can wait for the sandbox while others answer from memory. */
 #define THREADS_DEFAULT 64
-/* The signal that gets the serving thread out of its wait; nobody else uses it. */
+/* The signal that ends the serving thread's wait; used for nothing else. */
 #define STOP_SIGNAL SIGUSR2
 /*
- * So long an end waits for a notice that is under way: as long as who holds a lock may have to wait for a sandbox out of
- * reach, while he is answered; when nobody is, he has been told so, and it is over at once.
+ * The longest time that an end waits for a notice that is under way. While requests are answered,
+ * the holder of the kernel's lock may have to wait for a sandbox that is out of reach. Once no
+ * request is answered the holder has got an error, and the notice ends at once.
  */
 #define ANSWERED_MS   60000
 #define UNANSWERED_MS 1000
 
-/* The notifier gets so many outdated names and inodes at a time. */
+/* The number of outdated names and inodes that the notifier gets at a time. */
 #define OUTDATED_AT_ONCE 256
 
 struct mount {
@@ -44,14 +45,14 @@ struct mount {
 	struct fuse_session *session;
 	bool mounted;
 	pthread_t serving;      /* set before `is_serving` */
-	atomic_bool is_serving; /* from then on a signal may stop it */
+	atomic_bool is_serving; /* set once a signal may stop the thread */
 	struct guard guard;
 	struct unused unused; /* until mount_attach() */
 };
 
-/* ---- What the cache tells, passed on to the kernel ---- */
+/* ---- Notices of the cache, passed on to the kernel ---- */
 
-/* What is to be forgotten of an inode, by each number that the kernel has for it. */
+/* A notice about an inode, sent for each number that the kernel has for the inode. */
 struct forgetting {
 	struct notifier *notifier;
 	bool pages;
@@ -73,7 +74,10 @@ static void tell_inode(void *context, struct inode *inode, bool pages)
 		forget_number(&f, fs_number(fs, inode));
 }
 
-/* At once, but without waiting for it: locks of the cache are held. Whoever is answered waits (fs_recall()). */
+/*
+ * Queued at once and not waited for: locks of the cache are held. The request that is answered
+ * waits (fs_recall()).
+ */
 static void tell_taken_back(void *context, struct inode *inode)
 {
 	struct fs *fs = context;
@@ -150,7 +154,7 @@ static void tell_changed(void *context, enum watch_kind kind, const char *path, 
 	control_changed(fs->control, kind, path, is_dir);
 }
 
-/* ---- What the kernel is told at the beginning ---- */
+/* ---- FUSE_INIT ---- */
 
 static void want(struct fuse_conn_info *conn, unsigned capability, bool wanted)
 {
@@ -165,22 +169,25 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	const struct fs *fs = userdata;
 
 	want(conn, FUSE_CAP_PARALLEL_DIROPS, true);
-	/* What a link may show depends on where it stands, and the sandbox moves it behind the kernel's back. */
+	/*
+	 * The shown text of a link depends on where the link stands, and the sandbox may move it
+	 * without the kernel's knowledge.
+	 */
 	want(conn, FUSE_CAP_CACHE_SYMLINKS, fs->options->symlinks == SYMLINKS_RAW);
 	want(conn, FUSE_CAP_READDIRPLUS, true);
 	want(conn, FUSE_CAP_READDIRPLUS_AUTO, true);
 	/*
-	 * An open that truncates comes as two requests (fs/openings.h), so that the kernel takes
-	 * set-user-id bits away.
+	 * An open that truncates comes as two requests (fs/openings.h), so that the kernel clears
+	 * set-user-ID bits.
 	 */
 	want(conn, FUSE_CAP_ATOMIC_O_TRUNC, false);
 	want(conn, FUSE_CAP_AUTO_INVAL_DATA, true);
 	/* Locks are the kernel's own, among the processes of this machine. */
 	want(conn, FUSE_CAP_POSIX_LOCKS, false);
 	want(conn, FUSE_CAP_FLOCK_LOCKS, false);
-	/* The sandbox must see every write, so none may stay in the kernel. */
+	/* The sandbox must see every write, so no write may stay in the kernel. */
 	want(conn, FUSE_CAP_WRITEBACK_CACHE, false);
-	/* The kernel here takes set-user-id bits away, since it knows who writes. */
+	/* The kernel here clears set-user-ID bits, since it knows which process writes. */
 	want(conn, FUSE_CAP_HANDLE_KILLPRIV, false);
 	conn->max_write = REQUEST_MAX;
 	conn->max_read = 0;
@@ -190,7 +197,7 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	conn->time_gran = 1;
 }
 
-/* Names may stand in what libfuse logs, too: its lines take the way of ours. */
+/* libfuse may log names, too: its lines are logged like ours. */
 __attribute__((format(printf, 2, 0))) static void log_of_libfuse(
 	enum fuse_log_level level, const char *format, va_list args)
 {
@@ -364,7 +371,7 @@ enum err mount_serve(struct mount *m, struct error *e)
 	unused_pass_on(&m->unused);
 	failed = fuse_session_loop_mt(m->session, config);
 	fuse_loop_cfg_destroy(config);
-	/* A negative result is an errno; a positive one the signal that ended it. */
+	/* A negative result is an errno; a positive one is the signal that ended the loop. */
 	if (failed < 0)
 		return error_errno(e, -failed, "%s: serving", m->options.mountpoint);
 	return ERR_OK;
@@ -372,7 +379,10 @@ enum err mount_serve(struct mount *m, struct error *e)
 
 void mount_stop(struct mount *m)
 {
-	/* While requests are answered: whom nobody hears any more would keep the lock that a notice waits for. */
+	/*
+	 * While requests are still answered: otherwise a process without an answer would keep the
+	 * lock that a notice waits for.
+	 */
 	notifier_stop(m->fs.notifier, ANSWERED_MS);
 	fuse_session_exit(m->session);
 	if (atomic_load(&m->is_serving))

@@ -36,7 +36,7 @@ static bool is_about_the_same(const struct notice *a, const struct notice *b)
 	return a->kind != NOTICE_NAME || !strcmp(a->name, b->name);
 }
 
-/* The slot with the place of a notice about the same, or the free slot for one. */
+/* The slot of a notice about the same inode or name, or the free slot for one. */
 static uint32_t *find_slot(const struct notices *q, const struct notice *notice)
 {
 	size_t at = slot_of(q, notice);

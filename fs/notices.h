@@ -1,8 +1,8 @@
 /*
  * notices.h - a queue of notices to the kernel, in order, each once.
  *
- * The queue has at most one notice for an inode, one for a name and one for the whole tree: a second
- * notice would say no more than the first, which is not sent yet. Not for several threads.
+ * The queue has at most one notice for an inode, one for a name and one for the whole tree. A
+ * second one would add nothing while the first is unsent. Not for several threads.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 enum notice_kind {
 	NOTICE_INODE, /* the attributes of `ino` */
 	NOTICE_NAME,  /* `name` in the directory `ino` */
-	NOTICE_ALL,   /* everything that came into doubt */
+	NOTICE_ALL,   /* everything that became invalid */
 	NOTICE_POLL,  /* a waiting poll(2), which is woken */
 };
 

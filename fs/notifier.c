@@ -20,8 +20,8 @@ struct notifier {
 	struct notifier_source source;
 	pthread_t thread;
 	pthread_mutex_t lock;
-	pthread_cond_t more; /* is to be sent: for the thread */
-	pthread_cond_t done; /* some of it, or the thread: for who waits for that */
+	pthread_cond_t more; /* for the thread: a notice was queued, or the end has come */
+	pthread_cond_t done; /* for waiters: notices were sent, or the thread has ended */
 	struct notices queue;
 	uint64_t queued, sent; /* notices since the beginning */
 	bool has_ended;
@@ -29,8 +29,8 @@ struct notifier {
 };
 
 /*
- * An expired name is looked up again when it is next used. A dropped directory would lose the way
- * home (getcwd) of a process that works below it.
+ * An expired name is looked up again when it is next used. Dropping the name of a directory would
+ * break getcwd of a process that works below it.
  */
 static int expire_name(struct fuse_session *session, const struct notice *notice)
 {
@@ -44,13 +44,13 @@ static int expire_name(struct fuse_session *session, const struct notice *notice
 #endif
 }
 
-/* With it goes the inode, if nobody uses that. */
+/* The inode is dropped with its name, unless it is in use. */
 static void drop_name(struct fuse_session *session, const struct notice *notice)
 {
 	fuse_lowlevel_notify_inval_entry(session, notice->ino, notice->name, strlen(notice->name));
 }
 
-/* A name that was made again meanwhile may be somebody's working directory. */
+/* A name that was made again meanwhile may be the working directory of a process. */
 static bool is_gone(const struct notifier *n, const struct notice *notice)
 {
 	return notice->is_gone && n->source.is_gone(n->source.context, notice->ino, notice->name);
@@ -89,7 +89,10 @@ static void send_all(struct notifier *n)
 	}
 }
 
-/* What the kernel does not know (ENOENT) or no longer listens to (after unmounting) needs no forgetting. */
+/*
+ * A notice about something that the kernel does not know (ENOENT), or after unmounting, is no
+ * error.
+ */
 static void notice_send(struct notifier *n, const struct notice *notice)
 {
 	switch (notice->kind) {
@@ -112,11 +115,13 @@ static struct notices next_batch_locked(struct notifier *n)
 }
 
 /*
- * A notice waits in the kernel for the lock of a directory, which whoever waits for our answer may hold, and no signal ends
- * that. If this process is killed then, what its other threads have open must be closed all the same: that alone ends
- * what waits for answers of theirs. So this one has a table of open files of its own, with nothing but the device in it:
- * nor does whoever reads what the process printed wait for this one to close it. It must open nothing, nor write to the log.
- * Requests that no thread had read yet are the guard's (guard.h).
+ * A notice waits in the kernel for the lock of a directory. A process that waits for our answer may
+ * hold that lock, and no signal ends the wait. If this process is then killed, the files of its
+ * other threads must be closed all the same: only that ends the requests that wait for those
+ * threads. So this thread has a table of open files of its own, with nothing but the device in it.
+ * A reader of this process's output need not wait for this thread either. The thread must open no
+ * file and must not write to the log. The guard (guard.h) answers requests that no thread had read
+ * yet.
  */
 static void part_from_other_threads(struct fuse_session *session)
 {

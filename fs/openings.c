@@ -3,7 +3,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Of two threads that share one the first is forgotten: its file is then emptied in place. */
+/*
+ * The slots of two threads may be one. The first thread is then forgotten: its file is emptied in
+ * place.
+ */
 #define SLOTS 1024
 
 struct opening {

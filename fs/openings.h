@@ -2,8 +2,8 @@
  * openings.h - which file each thread has opened last.
  *
  * An open that truncates comes as two requests: the open, without that flag, and then a size of 0.
- * That names no handle, and so looks like one of truncate(2). Both are of one thread, and nothing
- * that it opens comes between them. Functions may be called from any thread.
+ * The second request names no handle, and so looks like one of truncate(2). Both are of one thread,
+ * and that thread opens no other file between them. Functions may be called from any thread.
  */
 #pragma once
 
@@ -17,7 +17,10 @@ struct openings;
 
 enum err openings_new(struct openings **out, struct error *e);
 void openings_free(struct openings *o);
-/* The thread, as the kernel names who makes a request, opens `ino`. Before the reply. */
+/*
+ * `thread` opens `ino`. To be called before the reply. `thread` is the number that the kernel gives
+ * for the request.
+ */
 void openings_note(struct openings *o, pid_t thread, fuse_ino_t ino);
-/* Whether that is what it opened last. By this it is not any more. */
+/* Whether `thread` opened `ino` last. After this call it counts as opened no more. */
 bool openings_take(struct openings *o, pid_t thread, fuse_ino_t ino);

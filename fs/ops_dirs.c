@@ -1,4 +1,7 @@
-/* Operations on open directories: a handle holds the entries as they were when it was first read or rewound. */
+/*
+ * Operations on open directories: a handle has the entries as they were when it was first read or
+ * rewound.
+ */
 #include "fs/fs.h"
 #include "fs/handle_memory.h"
 #include "fs/request.h"
@@ -20,7 +23,7 @@
 struct dir_handle {
 	uint32_t magic;
 	bool is_loaded;
-	struct error failure; /* why it was not loaded when it was opened, until somebody reads */
+	struct error failure;       /* why loading at open failed, kept for the first read */
 	struct tree_entry *entries; /* owned, given back to the cache */
 	size_t count;
 };
@@ -58,9 +61,9 @@ static void dir_handle_free(const struct fs *fs, struct dir_handle *h)
 }
 
 /*
- * The root always has attributes, because the way to `.sandbox` leads through it. That the sandbox
- * has no such directory is said by open(2): readdir(3) takes the same of getdents(2) for the end
- * of an empty one.
+ * The root always has attributes, because the way to `.sandbox` leads through it. So open(2) must
+ * report that the sandbox has no such directory: readdir(3) takes that error of getdents(2) for the
+ * end of an empty directory.
  */
 static enum err load_root(
 	const struct fs *fs, fuse_req_t *req, struct dir_handle *h, struct error *e)
@@ -98,8 +101,9 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fs_reply(req, &e);
 		return;
 	}
+	/* otherwise the handle is the kernel's now */
 	if (fuse_reply_open(req, fi))
-		dir_handle_free(fs, h); /* else it is the kernel's now */
+		dir_handle_free(fs, h);
 }
 
 void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -116,7 +120,7 @@ void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_
 	op_fsync(req, ino, datasync, fi);
 }
 
-/* One reply being filled. */
+/* A reply that is being filled. */
 struct filling {
 	fuse_req_t req;
 	const struct fs *fs;
@@ -126,7 +130,7 @@ struct filling {
 	bool plus;
 };
 
-/* false: it does not fit any more. */
+/* false: the entry does not fit any more. */
 static bool fill(
 	struct filling *f, const char *name, const struct fuse_entry_param *param, off_t next)
 {
@@ -168,7 +172,10 @@ static bool fits(const struct filling *f, const char *name)
 	return need <= f->room - f->len;
 }
 
-/* With attributes where they are believed; an entry without them is looked up when somebody asks. */
+/*
+ * With attributes where they are valid. The kernel looks an entry without attributes up when a
+ * program asks for them.
+ */
 static bool fill_entry(struct filling *f, const struct tree_entry *entry, off_t next)
 {
 	struct fuse_entry_param param = { 0 };
@@ -201,8 +208,9 @@ static void fill_handle(struct filling *f, fuse_ino_t ino, struct dir_handle *h,
 	if (!fill_dots(f, fs_inode(f->fs, ino), offset))
 		return;
 	for (; n < h->count; n++) {
+		/* hidden by .sandbox */
 		if (fs_is_control_name(ino, h->entries[n].name))
-			continue; /* hidden by ours */
+			continue;
 		if (!fill_entry(f, &h->entries[n], (off_t)n + OFFSET_FIRST + 1))
 			return;
 	}
@@ -210,7 +218,10 @@ static void fill_handle(struct filling *f, fuse_ino_t ino, struct dir_handle *h,
 		fill_control(f, (off_t)n + OFFSET_FIRST + 1);
 }
 
-/* From the beginning they are those of now, which costs nothing where they are still believed. */
+/*
+ * A read from the beginning loads the entries again, which costs nothing where they are still
+ * valid.
+ */
 static enum err load_at(const struct fs *fs, const struct call *call, fuse_ino_t ino,
 	struct dir_handle *h, off_t offset, struct error *e)
 {

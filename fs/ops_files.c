@@ -41,7 +41,7 @@ void op_create(
 		return;
 	}
 	if (cache_open_made(fs->cache, &r.call, &entry, fi->flags, &e)) {
-		/* Of what it hears has failed the kernel believes that it changed nothing. */
+		/* The kernel takes a failed create for one that changed nothing. */
 		notifier_inode(fs->recalls, parent, false);
 		cache_forget(fs->cache, entry.inode, 1);
 		fs_reply(request_end(&r), &e);
@@ -153,7 +153,7 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 	struct inode *i = fs_inode(fs, ino);
 
 	request_begin(&r, req);
-	/* What the kernel writes back from a mapping is nobody's in particular. */
+	/* The kernel writes a mapping's pages back for no particular process. */
 	if (!fi->writepage && setgid_drop(fs, req, &r.call, i, &e))
 		fs_reply(request_end(&r), &e);
 	else if (cache_write(fs->cache, &r.call, i, (uint64_t)offset, bytes, size, flags, &e))
@@ -164,7 +164,7 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 	}
 }
 
-/* A close of a handle for reading neither waits nor takes away the error that a writer is to hear of. */
+/* A close of a handle for reading neither waits nor takes an error that a writer has to receive. */
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	const struct fs *fs = fuse_req_userdata(req);
@@ -228,7 +228,7 @@ void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t 
 	fs_reply(request_end(&r), &e);
 }
 
-/* The kernel reads 32 bits of the answer: whole pages, and who wants more asks again. */
+/* The kernel reads 32 bits of the answer: whole pages. A caller that wants more asks again. */
 #define COPY_MAX ((size_t)UINT32_MAX & ~(size_t)4095)
 
 void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fuse_file_info *fi,
@@ -278,7 +278,7 @@ void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence, struct f
 		fuse_reply_lseek(request_end(&r), (off_t)found);
 }
 
-/* Files never let anybody wait. */
+/* Reads and writes of files are always ready. */
 void op_poll(
 	fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *waiting)
 {

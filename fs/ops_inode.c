@@ -1,4 +1,4 @@
-/* Operations on one inode: what it is, and changes of its attributes. */
+/* Operations on one inode: its attributes and their changes. */
 #include "fs/audited.h"
 #include "fs/fs.h"
 #include "fs/request.h"
@@ -34,7 +34,7 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		fs->cache, &r.call, fs_inode(fs, parent), name, &entry, &negative_ms, &e)) {
 	case ERR_OK: fs_reply_entry(request_end(&r), fs, &entry); break;
 	case ERR_NOT_FOUND:
-		param.entry_timeout = fs_seconds(negative_ms); /* number 0: known not to exist */
+		param.entry_timeout = fs_seconds(negative_ms); /* number 0: a negative entry */
 		fuse_reply_entry(request_end(&r), &param);
 		break;
 	default: fs_reply(request_end(&r), &e);
@@ -90,9 +90,9 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 	/*
 	 * The kernel asks for its own sake, too: whether a program may take the next step of a
-	 * path. A program that climbs by a link's text must not take that step from where a rename
-	 * has put the directory meanwhile, however long the sandbox held up this answer. By ESTALE
-	 * the kernel begins the path anew.
+	 * path. A program that climbs by a link's text must not take that step from a place where a
+	 * rename has put the directory meanwhile, however long the sandbox delayed this answer.
+	 * ESTALE makes the kernel begin the path anew.
 	 */
 	if (!kind && S_ISDIR(attr.mode) && cache_has_risen(fs->cache, i, seen))
 		kind = error_set(&e, ERR_STALE, "a directory that was moved up");
@@ -136,8 +136,8 @@ static struct change wanted_change(const struct fs *fs, const struct stat *st, i
 }
 
 /*
- * Asked through a handle, or by the open that begins one, for which the mode was judged just
- * before.
+ * The request came through a handle, or from the open that begins one. In both cases the mode was
+ * checked at the open.
  */
 static bool is_by_handle(const struct fs *fs, fuse_req_t req, fuse_ino_t ino,
 	const struct change *change, const struct fuse_file_info *fi)
@@ -167,7 +167,10 @@ void op_setattr(
 	request_begin(&r, req);
 	if (change.set & (SET_SIZE | SET_UID | SET_GID))
 		setgid_drop_with(fs, req, i, &change);
-	/* Nothing is shown ahead: the kernel takes this answer whatever it was told meanwhile. */
+	/*
+	 * The attributes must be the sandbox's: the kernel takes this answer whatever notices it
+	 * got meanwhile.
+	 */
 	if (cache_setattr(fs->cache, &r.call, i, &change, by_handle, &e) ||
 		cache_attr(fs->cache, &r.call, i, &attr, &valid_ms, &e)) {
 		fs_reply(request_end(&r), &e);
@@ -177,14 +180,15 @@ void op_setattr(
 	reply_attr(request_end(&r), fs, ino, &attr, valid_ms);
 }
 
-/* The longest wait for a rename, which is answered as soon as it is shown. */
+/* The longest wait for a rename. The rename is answered as soon as the tree shows it. */
 #define SETTLED_MS 5000
 #define LOOK_MS    5
 
 /*
- * While a rename moves the directory, a text that does not stay inside from both places waits until
- * the kernel has moved it. A text that climbs more than once could leave the mount from a directory
- * that is brought up: the answer to such a rename waits for its readers.
+ * While a rename moves the directory, the text of a link in it must stay inside the mount from the
+ * old place and from the new one. Otherwise the reader waits until the kernel has moved the
+ * directory. A text that climbs more than once could leave the mount from a directory that is moved
+ * up: the answer to such a rename waits for the readers.
  */
 static void be_sure_of_depth(const struct fs *fs, struct link_shown *shown)
 {
@@ -244,7 +248,10 @@ void op_readlink(fuse_req_t req, fuse_ino_t ino)
 		fuse_reply_readlink(request_end(&r), text);
 }
 
-/* The kernel judges by the mode bits (default_permissions) and asks only for what it cannot judge. */
+/*
+ * The kernel checks the mode bits (default_permissions) and asks only in cases that it cannot
+ * decide.
+ */
 void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
 {
 	(void)ino;

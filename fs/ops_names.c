@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* Nobody makes or removes anything in the control directory, nor the directory itself. */
+/* Nothing can be made or removed in the control directory, nor the directory itself. */
 static bool is_controls(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	if (!control_owns(parent) && !fs_is_control_name(parent, name))
@@ -92,8 +92,8 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name
 		return;
 	}
 	/*
-	 * The kernel counts one link more of the node that it gets, which is another one of a
-	 * symbolic link.
+	 * The kernel counts one link more only of the node in the reply. A new name of a symbolic
+	 * link is another node than the ones before.
 	 */
 	audited_link(fs, req, path, dir, name);
 	link_nodes_each(fs->links, i, recall_attr, fs->recalls);

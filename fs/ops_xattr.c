@@ -1,4 +1,7 @@
-/* Extended attributes: the user's own. Others belong to the kernel of the sandbox and are not carried. */
+/*
+ * Extended attributes: the user's own. Others belong to the kernel of the sandbox and are not
+ * carried.
+ */
 #include "fs/audited.h"
 #include "fs/fs.h"
 #include "fs/request.h"
@@ -10,21 +13,24 @@
 #include <sys/xattr.h>
 
 /*
- * Answered here without asking: the kernel asks for security.capability at every write, and ls for the access list of
- * every file.
+ * Answered without asking the sandbox: the kernel asks for security.capability at every write, and
+ * ls for the access list of every file.
  */
 static bool is_carried(fuse_ino_t ino, const char *name)
 {
 	return !control_owns(ino) && !strncmp(name, "user.", 5) && name[5];
 }
 
-/* What the kernel says of a name that it does not carry, or that ends where the user's part should begin. */
+/*
+ * The kernel's error for a name that it does not carry, or that ends where the user's part should
+ * begin.
+ */
 static int refusal(const char *name)
 {
 	return !strcmp(name, "user.") ? EINVAL : EOPNOTSUPP;
 }
 
-/* A size of 0 asks how much there is. */
+/* A size of 0 asks for the length. */
 static void reply_xattr(fuse_req_t req, const struct buf *value, size_t size)
 {
 	if (size == 0)

@@ -28,8 +28,9 @@ void request_begin(struct request *r, fuse_req_t req)
 			.progress = &r->progress,
 			.asker = fuse_req_ctx(req)->pid } };
 	cache_used(fs->cache);
+	/* without a free descriptor the request cannot be given up, only time out */
 	if (switches_take(r->switches, &r->cancel, NULL))
-		return; /* without a descriptor to spare it cannot be given up, only time out */
+		return;
 	r->call.cancel = &r->cancel;
 	fuse_req_interrupt_func(req, on_interrupt, r);
 }

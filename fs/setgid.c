@@ -6,7 +6,10 @@
 
 #include <sys/stat.h>
 
-/* More groups than a process has in practice: one in a later one loses the bit, which is the safe side. */
+/*
+ * More groups than a process has in practice. A process whose matching group is a later one loses
+ * the bit, which is the safe side.
+ */
 #define GROUPS_MAX 1024
 
 static bool is_in_group(fuse_req_t req, gid_t gid)
@@ -23,7 +26,7 @@ static bool is_in_group(fuse_req_t req, gid_t gid)
 	return false;
 }
 
-/* Whether whoever makes the request takes the bit away by writing to a file of these attributes. */
+/* Whether the requesting process clears the bit by writing to a file with these attributes. */
 static bool is_lost(const struct fs *fs, fuse_req_t req, const struct attr *attr)
 {
 	if (!S_ISREG(attr->mode) || (attr->mode & (S_ISGID | S_IXGRP)) != S_ISGID)
@@ -43,7 +46,7 @@ enum err setgid_drop(const struct fs *fs, fuse_req_t req, const struct call *cal
 	change.mode = attr.mode & 07777 & ~(uint32_t)S_ISGID;
 	enum err kind = cache_setattr(fs->cache, call, i, &change, true, e);
 
-	/* The kernel did not ask for another mode, and keeps the one that it was given. */
+	/* The kernel did not ask for this change of mode, and still has the old mode. */
 	notifier_inode(fs->recalls, fs_number(fs, i), false);
 	fs_recall(fs);
 	return kind;
@@ -56,7 +59,10 @@ void setgid_drop_with(const struct fs *fs, fuse_req_t req, struct inode *i, stru
 	cache_known_attr(fs->cache, i, &attr);
 	if (!is_lost(fs, req, &attr))
 		return;
-	/* The kernel may have taken the set-user-ID bit already; a change of owner takes it too. */
+	/*
+	 * The kernel may have cleared the set-user-ID bit already; a change of owner clears it,
+	 * too.
+	 */
 	if (!(change->set & SET_MODE))
 		change->mode = attr.mode & 07777;
 	if (change->set & (SET_UID | SET_GID))

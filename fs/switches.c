@@ -3,11 +3,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* As many as requests are answered at once where none waits for the sandbox. */
+/* As many as the requests that are under way at one time when none waits for the sandbox. */
 #define UNUSED_MAX 8
 
 struct switches {
-	pthread_mutex_t lock; /* guards what follows */
+	pthread_mutex_t lock; /* guards the fields below */
 	struct cancel unused[UNUSED_MAX];
 	unsigned count;
 };

@@ -1,6 +1,6 @@
 /*
- * switches.h - switches (providers/base/call.h) of requests that are over, for those that come: the kernel takes longer to
- * make one than most requests take.
+ * switches.h - switches (providers/base/call.h) of ended requests, for use by later ones: the
+ * kernel takes longer to make a switch than most requests take.
  *
  * Any function may be called from any thread.
  */
@@ -11,10 +11,12 @@
 struct switches;
 
 enum err switches_new(struct switches **out, struct error *e);
-/* None may be taken any more. */
+/* No switch may be taken any more. */
 void switches_free(struct switches *s);
 
-/* One that is not thrown; cancel_release() or switches_give() when it is not needed any more. */
+/*
+ * A switch that is not thrown; cancel_release() or switches_give() when it is not needed any more.
+ */
 enum err switches_take(struct switches *s, struct cancel *out, struct error *e);
 /* Takes `c`, which was never thrown. */
 void switches_give(struct switches *s, struct cancel *c);

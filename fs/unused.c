@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 #include <time.h>
 
-/* Of Linux 6.6; what these headers call it depends on their age. */
+/* New in Linux 6.6. Its name in these headers depends on their age. */
 #define REQUEST_STATX 52
 
 /* ---- Answers ---- */
@@ -25,7 +25,7 @@ static void answer(
 		.unique = unique };
 	const struct iovec parts[] = { { &head, sizeof head }, { (void *)body, len } };
 
-	/* Who asked may have gone: then nobody is answered. */
+	/* The requesting process may have gone: then no answer is needed. */
 	if (writev(fuse_session_fd(u->session), parts, number || !len ? 1 : 2) < 0)
 		return;
 }
@@ -55,7 +55,7 @@ static void answer_room(const struct unused *u, uint64_t unique)
 	answer(u, unique, 0, &out, sizeof out);
 }
 
-/* Whether that is no use, and is done with. */
+/* Whether the request is no use of the mount, and was answered. */
 static bool answer_from_outside(const struct unused *u)
 {
 	const struct fuse_in_header *head = u->request;
@@ -67,7 +67,7 @@ static bool answer_from_outside(const struct unused *u)
 	case FUSE_BATCH_FORGET:
 	case FUSE_INTERRUPT: return true;
 	case FUSE_GETATTR: answer_attributes(u, head->unique); return true;
-	/* As libfuse does: the kernel asks for what there has always been. */
+	/* As libfuse answers: the kernel falls back to the older request. */
 	case REQUEST_STATX: answer(u, head->unique, ENOSYS, NULL, 0); return true;
 	case FUSE_STATFS: answer_room(u, head->unique); return true;
 	case FUSE_GETXATTR:
@@ -125,7 +125,7 @@ enum err unused_wait(struct unused *u, const struct cancel *cancel, struct error
 			continue;
 		if (u->has_begun && !answer_from_outside(u))
 			return ERR_OK;
-		/* The first of all is what both sides can do. */
+		/* The first request of all is FUSE_INIT. */
 		if (!u->has_begun)
 			unused_pass_on(u);
 		u->has_begun = true;

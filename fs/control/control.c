@@ -62,7 +62,7 @@ void control_free(struct control *c)
 		return;
 	if (c->deferrals)
 		deferrals_stop(c->deferrals);
-	/* Files that were open to the end: the kernel no longer says that they are closed. */
+	/* Files that were open to the end: the kernel no longer reports their close. */
 	while ((h = LIST_FIRST(&c->handles)))
 		close_handle(h);
 	jobs_free(c->jobs);
@@ -85,8 +85,9 @@ static struct control_handle *handle_of(const struct fuse_file_info *fi)
 }
 
 /*
- * The mode's bits, also where the kernel does not judge them (without default_permissions, or for root, who may open
- * anything but cannot write what has no meaning).
+ * The mode's bits are checked also where the kernel does not check them: without
+ * default_permissions, or for root, who may open any file but cannot write to one that takes no
+ * writes.
  */
 static bool may_open(const struct control *c, const struct control_file *file, uid_t uid, int flags)
 {
@@ -154,7 +155,7 @@ void control_read(struct control *c, fuse_req_t req, fuse_ino_t ino, size_t size
 		fuse_reply_err(req, EBADF);
 }
 
-/* Where in the file does not matter: what is written is a text to act on, in the order it comes. */
+/* The offset does not matter: the bytes are a text to act on, in the order of the writes. */
 void control_write(struct control *c, fuse_req_t req, fuse_ino_t ino, const char *bytes,
 	size_t size, off_t off, struct fuse_file_info *fi)
 {
@@ -192,7 +193,10 @@ void control_flush(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fus
 	}
 }
 
-/* Nobody waits for a release, and the kernel allows only a few at a time: it is answered first. */
+/*
+ * No process waits for a release, and the kernel allows only a few at a time: the reply is sent
+ * first.
+ */
 void control_release(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct control_handle *h = handle_of(fi);

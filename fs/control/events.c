@@ -1,8 +1,9 @@
 /*
  * events.c - `events`: changes made by others in the sandbox, a line of JSON each (events.h).
  *
- * A stream: a read waits until there is something, in a thread of its own, so that no FUSE worker does; poll(2) and
- * O_NONBLOCK work as on a pipe. While it is open the sandbox's stream of changes is kept.
+ * A stream: a read waits, in a thread of its own and not in a FUSE worker, until there is a line.
+ * poll(2) and O_NONBLOCK work as on a pipe. While the file is open the sandbox's stream of changes
+ * is kept.
  */
 #include "fs/control/file.h"
 
@@ -17,18 +18,18 @@
 #include <fcntl.h>
 #include <poll.h>
 
-/* Of one answer. */
+/* The most bytes of one answer. */
 #define READ_MAX ((size_t)64 * 1024)
 
 struct events_handle {
 	struct control_handle base;
 	struct events_reader *reader;
-	atomic_uint references; /* the open file's, and one of each read that waits */
+	atomic_uint references; /* one for the open file, and one for each read that waits */
 	pthread_mutex_t lock;
-	struct fuse_pollhandle *waiting; /* who polls; NULL: nobody. Under the lock */
+	struct fuse_pollhandle *waiting; /* the poll(2) that waits; NULL: none. Under the lock */
 };
 
-/* The kernel asks again when it was told. */
+/* After a wakeup the kernel asks again. */
 static void wake_poller(void *context)
 {
 	struct events_handle *h = context;
@@ -81,7 +82,7 @@ static void events_close(struct control_handle *base)
 
 struct events_read {
 	struct events_handle *handle;
-	size_t size, len; /* of `bytes`: wanted, there */
+	size_t size, len; /* wanted and present bytes of `bytes` */
 	struct error error;
 	char bytes[];
 };
@@ -155,7 +156,7 @@ static void events_read(struct control_handle *base, fuse_req_t req, size_t size
 		fuse_reply_err(req, errmap_errno(e.kind));
 }
 
-/* Registered first, so that what comes while it is looked wakes. */
+/* Registered before the look, so that a line added during the look wakes the poll. */
 static unsigned events_poll(struct control_handle *base, struct fuse_pollhandle *waiting)
 {
 	struct events_handle *h = (struct events_handle *)base;

@@ -1,20 +1,24 @@
 /*
  * exec.c - `exec`: a command is written to it and has been run when the writer's close returns.
  *
- * What a shell does around a redirection decides when a command is complete (seen with bash and dash): the descriptor is
- * duplicated and closed before anything is written, and every child that inherited it closes it at its end. So:
- * - A close by the process that opened the handle runs what was written since the last run; nothing written, nothing run.
- * - Closes by other processes run nothing. What is then left runs when the last descriptor is closed.
- * - A read runs what is left first, so that `exec 3<>exec; cat script >&3; cat <&3` works.
+ * When a command is complete follows from what a shell does around a redirection (seen with bash
+ * and dash): the descriptor is duplicated and closed before any write, and every child that
+ * inherited it closes it at its end. So:
+ * - A close by the process that opened the handle runs the text written since the last run, if any.
+ * - Closes by other processes run nothing. The last descriptor's close runs the text that is left.
+ * - A read runs the text that is left first, so that `exec 3<>exec; cat script >&3; cat <&3` works.
  * - A signal that ends the process that opened the handle leaves half a command, which is not run.
  *
- * A command belongs to its handle: what two writers write never mixes. The runs of one handle come one after the other, in
- * the order in which they were asked for; those of different handles go on at the same time.
+ * A command belongs to its handle: the texts of two writers never mix. The runs of one handle come
+ * one after the other, in the order in which they were asked for; those of different handles go on
+ * at the same time.
  *
- * A handle that wrote reads the response of its own last command, others that of the command that finished last. It starts
- * at the offset of the first read: a handle for both shares one offset between writes and reads.
+ * A handle that wrote reads the response of its own last command, others that of the command that
+ * finished last. The response starts at the offset of the first read: a handle for both shares one
+ * offset between writes and reads.
  *
- * `sessions/NAME/exec` is the same for the commands of a session, and others read the last of that session.
+ * `sessions/NAME/exec` is the same for the commands of a session. Handles that wrote nothing read
+ * the last response of that session.
  */
 #include "fs/control/file.h"
 
@@ -32,32 +36,33 @@ struct exec_run;
 
 struct exec_handle {
 	struct control_handle base;
-	const struct session *session;        /* whose `exec` it is; NULL: of none */
-	pthread_mutex_t lock;                 /* of what follows */
-	pthread_cond_t turn;                  /* the first of `runs` is another one */
-	unsigned references;                  /* the open file's and one of each run */
-	struct buf text;                      /* written and not yet run */
-	bool wrote;                           /* ever */
-	struct exec_response *response;       /* what reads give, once it is known */
-	off_t start;                          /* where it starts; -1: where the next read is */
-	TAILQ_HEAD(exec_runs, exec_run) runs; /* in order; the first goes on, the others wait */
+	const struct session *session;  /* the session of this `exec`; NULL: none */
+	pthread_mutex_t lock;           /* guards the fields below */
+	pthread_cond_t turn;            /* another run is the first of `runs` */
+	unsigned references;            /* one for the open file and one for each run */
+	struct buf text;                /* written and not yet run */
+	bool wrote;                     /* at any time since the open */
+	struct exec_response *response; /* for reads, once known */
+	/* offset of the response's beginning; -1: the offset of the next read */
+	off_t start;
+	TAILQ_HEAD(exec_runs, exec_run) runs; /* in order; the first is running, the others wait */
 };
 
-/* A part of a response, to answer a read with. */
+/* A part of a response, for the answer to a read. */
 struct view {
 	struct exec_response *response; /* NULL: nothing to read */
 	off_t off;
 };
 
-/* A request that waits: for its own command, or for those before it. */
+/* A request that waits for its own command, or for those before it. */
 struct exec_run {
 	struct exec_handle *handle;
-	struct exec_command *command; /* NULL: only waits */
+	struct exec_command *command; /* NULL: the request only waits */
 	bool reads;
-	size_t size; /* of the read, as `off` and `view` */
+	size_t size; /* the read's, as `off` and `view` */
 	off_t off;
-	struct view view;   /* once it was its turn */
-	struct error error; /* likewise: why the command did not run */
+	struct view view;   /* set when the run's turn has come */
+	struct error error; /* set with `view`: why the command did not run */
 	TAILQ_ENTRY(exec_run) link;
 };
 
@@ -153,14 +158,17 @@ static bool has_text_locked(const struct exec_handle *h)
 	return h->text.len || h->text.failed;
 }
 
-/* The response a read at `off` gets. It stays the same until the handle's next run, whoever else runs what. */
+/*
+ * The response that a read at `off` gets. The response stays the same until the handle's next run,
+ * also when other handles run commands.
+ */
 static struct view view_locked(struct exec_handle *h, off_t off)
 {
 	if (!h->wrote && !h->response)
 		h->response = last_response(last_of(h));
 	if (h->start < 0)
 		h->start = h->wrote ? off : 0;
-	/* Someone went back: to the beginning. */
+	/* The reader went back: to the beginning. */
 	if (off < h->start)
 		h->start = off;
 	return (struct view){ exec_response_get(h->response), off - h->start };
@@ -174,7 +182,7 @@ static void view_reply(fuse_req_t req, const struct view *view, size_t size)
 		size, view->off);
 }
 
-/* `response` is NULL where someone else published it; takes it. */
+/* Takes `response`; NULL where another thread has published it. */
 static void publish(struct exec_handle *h, struct exec_response *response)
 {
 	struct exec_response *former;
@@ -223,7 +231,7 @@ static void run_work(void *context, const struct cancel *cancel)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* The response says why a command did not run; a read therefore fails only when its reader gives up. */
+/* The response says why a command did not run. So a read fails only when its reader gives up. */
 static void run_answer(void *context, fuse_req_t req, bool ended)
 {
 	struct exec_run *run = context;
@@ -267,7 +275,7 @@ static struct exec_command *take_text_locked(struct exec_handle *h)
 		&h->text, &(struct audit_who){ h->base.opener, h->base.opener_uid });
 }
 
-/* Takes what was written so far; NULL: no memory, and nothing taken. */
+/* Takes the text written so far; NULL: no memory, and nothing taken. */
 static struct exec_run *run_new_locked(struct exec_handle *h)
 {
 	AUTO_FREE struct exec_run *run = calloc(1, sizeof *run);
@@ -296,7 +304,7 @@ static void run_cannot_start(struct exec_run *run, const char *why)
 	run_free(run);
 }
 
-/* `req` may be NULL: nobody waits. `run` NULL: there was no memory for it. */
+/* `req` may be NULL: no request waits. `run` NULL: there was no memory for it. */
 static void run_start(struct control *c, struct exec_run *run, fuse_req_t req)
 {
 	struct error e = { 0 };
@@ -312,7 +320,7 @@ static void run_start(struct control *c, struct exec_run *run, fuse_req_t req)
 		fuse_reply_err(req, errmap_errno(e.kind));
 }
 
-/* Runs what was written; false: nothing was. */
+/* Runs the text that was written; false: there was none. */
 static bool run_text(struct exec_handle *h, fuse_req_t req)
 {
 	struct exec_run *run = NULL;
@@ -328,7 +336,7 @@ static bool run_text(struct exec_handle *h, fuse_req_t req)
 	return has_text;
 }
 
-/* ---- What is asked of the file ---- */
+/* ---- The file's operations ---- */
 
 static void exec_write(struct control_handle *base, fuse_req_t req, const char *bytes, size_t size)
 {

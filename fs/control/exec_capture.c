@@ -5,8 +5,9 @@
 #include <string.h>
 
 /*
- * The bytes are one run of at most one and a half times the limit. When it is full, all but its first and its last half of
- * the limit is dropped from its middle, so that each byte is moved once at most.
+ * The bytes are one run of at most one and a half times the limit. When the run is full, its middle
+ * is dropped: only its first and its last half of the limit stay. So each byte is moved once at
+ * most.
  */
 static void drop(struct exec_capture *c, size_t from, size_t to)
 {

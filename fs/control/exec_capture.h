@@ -1,5 +1,6 @@
 /*
- * exec_capture.h - what a command prints, kept up to a limit: its first and its last bytes. Not locked.
+ * exec_capture.h - the output of a command, kept up to a limit: its first and its last bytes. Not
+ * locked.
  */
 #pragma once
 
@@ -21,8 +22,8 @@ struct exec_capture {
 
 void exec_capture_release(struct exec_capture *c);
 
-/* Never fails: what finds no room is left out, and `truncated` says so. */
+/* Never fails: bytes that find no room are left out, and `truncated` is set. */
 void exec_capture_add(struct exec_capture *c, const void *bytes, size_t len);
 
-/* No more comes: brings it down to the limit. Text is cut between two characters. */
+/* No more bytes come: cuts the capture to the limit. Text is cut between two characters. */
 void exec_capture_end(struct exec_capture *c);

@@ -9,14 +9,14 @@
 #include <pthread.h>
 #include <string.h>
 
-/* With what stands before it. */
+/* A command with the session's text before it. */
 #define WHOLE_MAX (EXEC_TEXT_MAX + USER_SESSION_TEXT_MAX)
 
 struct exec_command {
 	struct buf text;
-	struct audit_who who; /* asked for it */
+	struct audit_who who; /* the process that asked for the command */
 	int64_t start_ms;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* guards the fields below */
 	struct exec_capture out, err;
 	bool responded;
 };
@@ -50,7 +50,7 @@ void exec_command_free(struct exec_command *command)
 	free(command);
 }
 
-/* The one response of a command; NULL for who comes second. */
+/* The one response of a command; NULL for the second thread that asks. */
 static struct exec_response *respond(struct exec_command *command, struct exec_outcome outcome)
 {
 	struct exec_response *response = NULL;
@@ -103,7 +103,7 @@ static enum err execute(struct exec_command *command, struct cache *cache,
 	const struct exec_terms *terms, const struct cancel *cancel, struct exec_outcome *outcome,
 	struct error *e)
 {
-	/* A command may be silent for as long as it likes: only its own time limit counts. */
+	/* A command may be silent without limit: only its own time limit counts. */
 	const struct call call = { .progress_ms = -1, .cancel = cancel };
 	AUTO_BUF struct buf whole = BUF_INIT(WHOLE_MAX), text = BUF_INIT(USER_SHELL_MAX(WHOLE_MAX));
 	struct execute_request request = { .timeout_ms = terms->timeout_ms };
@@ -140,7 +140,7 @@ static enum err run(struct exec_command *command, struct cache *cache,
 		};
 		return ERR_OK;
 	}
-	/* Its turn may have come after it was given up. */
+	/* The command may have been given up before its turn came. */
 	if (cancel_thrown(cancel))
 		return error_set(e, ERR_INTERRUPTED, "interrupted");
 	return execute(command, cache, terms, cancel, outcome, e);

@@ -6,7 +6,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Of each stream so much finds room, whatever it is: six bytes for one, and base64; twice. */
+/*
+ * This much of each stream always finds room: six bytes for each printed one, and base64; each
+ * twice.
+ */
 #define LIMIT_MIN (EXEC_RESPONSE_MAX / 64)
 
 struct exec_response {
@@ -81,7 +84,7 @@ static void write_without_output(struct buf *out, struct exec_outcome outcome)
 	buf_add_byte(out, '\n');
 }
 
-/* Less of each stream, the longer first. */
+/* Cuts bytes of a stream, of the longer one first. */
 static bool shrink(struct exec_capture *a, struct exec_capture *b)
 {
 	struct exec_capture *longer = a->bytes.len >= b->bytes.len ? a : b;

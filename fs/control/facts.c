@@ -1,8 +1,8 @@
 /*
- * facts.c - the files that only tell: `id`, `status` and `stats`. None asks the sandbox.
+ * facts.c - the files that only report: `id`, `status` and `stats`. None asks the sandbox.
  *
- * They are for the mount's owner alone, whoever else is let in: names of files, addresses and
- * commands stand in them.
+ * Only the mount's owner may read them, whichever users have access to the mount: the texts have
+ * names of files, addresses and commands.
  */
 #include "fs/control/text.h"
 

@@ -13,11 +13,11 @@
 #include <string.h>
 
 #define SCRIPT_MAX ((size_t)64 * 1024)
-/* With the command in quotes, each of which is four bytes inside them. */
+/* The script with the command in quotes. A quote inside the command takes four bytes. */
 #define START_MAX (SCRIPT_MAX + 4 * USER_SHELL_MAX(JOB_TEXT_MAX))
-/* What a script says besides the output that was asked for. */
+/* The bytes that a script prints besides the requested output. */
 #define LINE_MAX 512
-/* A job whose start was not heard of is looked for so often: it may be about to. */
+/* The number of looks for a job whose start was not reported: the job may be about to start. */
 #define FIND_TRIES    10
 #define FIND_PAUSE_MS 300
 
@@ -35,7 +35,7 @@ static void answer_release(struct answer *a)
 }
 #define AUTO_ANSWER __attribute__((cleanup(answer_release)))
 
-/* What is more than was asked for is no answer of ours. */
+/* Output beyond the requested length is not of our script. */
 static enum err hear(
 	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
 {
@@ -73,7 +73,7 @@ bool job_is_embedded(const struct job *job)
 	return cache_provider(job->all->cache)->caps & PROVIDER_EMBEDDED;
 }
 
-/* ---- What is known of it ---- */
+/* ---- The facts of a job ---- */
 
 static struct job_facts facts_of(struct job *job)
 {
@@ -93,7 +93,7 @@ static bool is_to_be_watched(struct job *job)
 
 static void note_started(struct job *job, int64_t pid, int64_t started_s)
 {
-	/* Before anybody can find out that the job has ended. */
+	/* Before any reader can see that the job has ended. */
 	if (is_to_be_watched(job))
 		job_watch_add(job->all->watch, job);
 	pthread_mutex_lock(&job->lock);
@@ -129,7 +129,10 @@ static void note_end_locked(struct job *job, const struct job_look *look)
 	pthread_cond_broadcast(&job->changed);
 }
 
-/* What the job may have changed is in doubt before anybody can read that the job has ended. */
+/*
+ * The cache expires whatever the job may have changed before any reader can see that the job has
+ * ended.
+ */
 void job_note_look(struct job *job, const struct job_look *look)
 {
 	if (look->has_ended && is_running(job))
@@ -198,7 +201,7 @@ enum err job_await_start(struct job *job, const struct cancel *cancel, struct er
 
 	pthread_mutex_lock(&job->lock);
 	while (job->facts.state == JOB_STARTING && !(cancel && cancel_thrown(cancel))) {
-		/* Nobody tells a condition that a cancel was thrown. */
+		/* A thrown cancel does not wake a condition. */
 		condition_wait_until(&job->changed, &job->lock, monotonic_ms() + 200);
 	}
 	facts = job->facts;
@@ -210,7 +213,7 @@ enum err job_await_start(struct job *job, const struct cancel *cancel, struct er
 
 /* ---- Asking ---- */
 
-/* The line, then what was asked for: `out` gets that. */
+/* The answer is the line, then the requested output, which goes to `out`. */
 static enum err take_answer(struct job *job, struct answer *a, struct buf *out, struct error *e)
 {
 	const char *text = buf_text(&a->out), *end = strchr(text, '\n');
@@ -238,7 +241,7 @@ static enum err look_at(struct job *job, const struct call *call, uint64_t offse
 	return kind ? kind : take_answer(job, &a, out, e);
 }
 
-/* Whether the job is there though the answer got lost: by now, or soon. */
+/* Whether the job exists though the answer was lost: by now, or soon. */
 static bool is_found(struct job *job, const struct call *call, const struct execute_result *result)
 {
 	enum err kind = result->may_have_run && !job_is_embedded(job) ? ERR_NOT_FOUND : ERR_IO;
@@ -317,7 +320,7 @@ static bool takes_input(struct job *job)
 	return takes;
 }
 
-/* What breaks in the sandbox because nobody reads there any more. */
+/* An error of a pipe in the sandbox that no process reads any more. */
 static enum err or_over(struct job *job, enum err kind, struct error *e)
 {
 	return kind == ERR_IO
@@ -336,7 +339,7 @@ static enum err ask_pipe(struct job *job, const struct call *call, const struct 
 enum err job_feed(
 	struct job *job, const struct call *call, const void *bytes, size_t len, struct error *e)
 {
-	/* It may be long until somebody reads it. */
+	/* The job may take long to read its input. */
 	struct call patient = *call;
 	const struct buf input = { .bytes = (unsigned char *)bytes, .len = len, .max = len };
 	AUTO_BUF struct buf script = BUF_INIT(SCRIPT_MAX);

@@ -1,5 +1,5 @@
 /*
- * job_inside.h - what jobs.c, all of them, and job.c, a single one, share.
+ * job_inside.h - shared by jobs.c (all jobs) and job.c (one job).
  */
 #pragma once
 
@@ -17,10 +17,10 @@ struct job {
 	struct buf text;
 	char base[JOB_BASE_MAX]; /* in the sandbox: job_script.h */
 	pthread_mutex_t lock;    /* guards `facts` and `has_input_ended` */
-	pthread_cond_t changed;  /* facts.state */
+	pthread_cond_t changed;  /* to facts.state */
 	struct job_facts facts;
 	bool has_input_ended;
-	unsigned references; /* of all->lock */
+	unsigned references; /* under all->lock */
 	TAILQ_ENTRY(job) link;
 	bool is_watched; /* under the lock of job_watch.c, as `watched` */
 	TAILQ_ENTRY(job) watched;
@@ -33,28 +33,37 @@ struct jobs {
 	struct deferrals *deferrals;
 	const struct exec_terms *terms;
 	struct job_watch *watch;
-	char word[CACHE_WORD_SIZE];     /* in the names of its jobs' files, and then: */
-	char mount[17];                 /* another mount's jobs are others */
-	pthread_mutex_t lock;           /* of what follows */
+	char word[CACHE_WORD_SIZE];     /* in the names of this mount's job files, before `mount` */
+	char mount[17];                 /* tells this mount's jobs from those of another */
+	pthread_mutex_t lock;           /* guards the fields below */
 	TAILQ_HEAD(job_list, job) list; /* by id */
 	uint64_t last;
 };
 
-/* Another reference to a job that the caller has one to; job_put() gives it back. */
+/* Another reference to a job that the caller has a reference to; job_put() gives it back. */
 struct job *job_get(struct job *job);
 
-/* The base of the job of that number; "": what the bases of all jobs of this mount begin with. */
+/*
+ * The base of the job with that number. "": the common beginning of the bases of all jobs of this
+ * mount.
+ */
 void jobs_base(const struct jobs *all, const char *number, char out[JOB_BASE_MAX]);
 
-/* Every command ends with what ran it: so is its job held here, and nobody else sees its processes. */
+/*
+ * Every command ends with its runner. So a thread here keeps the job's command running, and no
+ * other command sees the job's processes.
+ */
 bool job_is_embedded(const struct job *job);
 bool job_has_ended(struct job *job);
-/* Says why it was not started. */
+/* The job was not started, for the reason `why`. */
 void job_note_failed(struct job *job, enum err kind, const char *why);
-/* How the sandbox says that it is. */
+/* The state of the job as the sandbox reported it. */
 void job_note_look(struct job *job, const struct job_look *look);
-/* It has ended, though nothing in the sandbox says how. */
+/* The job has ended, though nothing in the sandbox says how. */
 void job_note_lost(struct job *job);
 
-/* Sends what is pending and starts it. Where it is held here, this lasts as long as the job. */
+/*
+ * Sends the pending changes and starts the job. For an embedded job the call lasts as long as the
+ * job.
+ */
 void job_start(struct job *job, const struct cancel *cancel);

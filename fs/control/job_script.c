@@ -10,11 +10,11 @@
 #include <string.h>
 
 /*
- * $1 the base, $2 the umask. The command's shell is the leader of a session, so that a signal
- * gets to all that it has started. Both pipes are held open for reading and writing: nobody who
- * opens one waits, and the input ends when the one who holds it is told so. Where the output was
- * removed meanwhile (job_script_forget()) no file stays at the end. In single quotes: it must not
- * have any.
+ * $1 is the base, $2 the umask. The command's shell is the leader of a session, so that a signal
+ * reaches all processes that it has started. Both pipes are held open for reading and writing: no
+ * process that opens one waits, and the input ends when their holder gets INPUT_PIPE_EOF. Where the
+ * output was removed meanwhile (job_script_forget()) no file stays at the end. The text stands in
+ * single quotes and must not contain any.
  */
 #define KEEPER                                                                                     \
 	"base=$1\n"                                                                                \
@@ -42,7 +42,7 @@
 	"rm -f \"$base.in\" \"$base.ctl\" \"$base.sh\"\n"                                          \
 	"[ -e \"$base.out\" ] || rm -f \"$base\".*\n"
 
-/* Who reads the line closes the pipe, which is all that keeps the request waiting. */
+/* The reader of the line ends the pipe, which is all that the request waits for. */
 static const char start_text[] =
 	"dir=${base%/*} mask=$(umask)\n"
 	"for tool in mkfifo setsid; do\n"
@@ -59,7 +59,10 @@ static const char start_text[] =
 	"{ setsid /bin/sh -c \"$keeper\" sh \"$base\" \"$mask\" </dev/null 2>/dev/null & } |\n"
 	"	{ read -r line && echo \"$line\"; }\n";
 
-/* The end is looked for before the size, which is then the last one; and once more where the process is gone. */
+/*
+ * The end is looked for before the size, so that the size is the last one. The end is looked for
+ * again where the process is gone.
+ */
 static const char look_text[] =
 	"[ -s \"$base.pid\" ] || exit 3\n"
 	"code=- at=0 pid=\n"
@@ -103,7 +106,7 @@ void job_script_look_at(struct buf *out, const char *prefix, const uint64_t *num
 		look_text);
 }
 
-/* The output first: a job that ends meanwhile leaves nothing then. */
+/* The output is removed first: a job that ends meanwhile then leaves no file. */
 static const char forget_text[] =
 	"dir=${base%/*} name=${base##*/}\n"
 	"exec 2>/dev/null\n"

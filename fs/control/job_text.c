@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Of a longer one the beginning tells which it is. */
+/* The beginning of a longer command is enough to recognize it. */
 #define COMMAND_MAX 4096
 
 static const char *const state_words[] = {

@@ -5,5 +5,5 @@
 
 #include "fs/control/jobs.h"
 
-/* Adds one line of JSON. What is not known yet is null. */
+/* Adds one line of JSON. Unknown values are null. */
 void job_text(const struct job_facts *facts, struct buf *out);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Jobs that one request looks at, and how long its script and its answer get. */
+/* The number of jobs that one request looks at, and the room for its script and its answer. */
 #define PIECE_JOBS ((size_t)256)
 #define SCRIPT_MAX ((size_t)64 * 1024)
 #define ANSWER_MAX ((size_t)64 * 1024)
@@ -18,10 +18,11 @@
 struct job_watch {
 	struct cache *cache;
 	int64_t interval_ms;
-	struct cancel cancel;   /* of looks: the mount is ending */
-	pthread_mutex_t lock;   /* of what follows, and of a job's `is_watched` and `watched` */
-	pthread_cond_t changed; /* the first job is there, or `is_stopping` */
-	TAILQ_HEAD(, job) jobs; /* each with a reference, and with the sandbox held for it */
+	struct cancel cancel; /* for looks: thrown when the mount ends */
+	/* guards the fields below, and a job's `is_watched` and `watched` */
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* the first job was added, or `is_stopping` */
+	TAILQ_HEAD(, job) jobs; /* each with a reference; the sandbox is in use for each */
 	pthread_t thread;
 	bool has_thread, is_stopping;
 };
@@ -31,7 +32,7 @@ struct job_watch {
 /* Some watched jobs, in the order in which they were added. */
 struct piece {
 	struct job *jobs[PIECE_JOBS]; /* each with a reference */
-	bool is_there[PIECE_JOBS];    /* the sandbox knows of it */
+	bool is_there[PIECE_JOBS];    /* the sandbox has the job */
 	size_t count;
 };
 
@@ -97,7 +98,9 @@ static void piece_note(struct piece *piece, uint64_t id, const struct job_look *
 		}
 }
 
-/* A line for each job that is there: its number, then as job_script_read() has it. */
+/*
+ * The answer has a line for each job that exists: its number, then the line of job_script_read().
+ */
 static void piece_note_answer(struct piece *piece, const struct buf *answer)
 {
 	const char *line = buf_text(answer), *end;
@@ -219,7 +222,7 @@ void job_watch_free(struct job_watch *w)
 	free(w);
 }
 
-/* ---- Its jobs ---- */
+/* ---- Watched jobs ---- */
 
 void job_watch_add(struct job_watch *w, struct job *job)
 {

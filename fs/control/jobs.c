@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* Between two looks at the jobs that a sandbox's time is extended for, every 150 s. */
+/* Shorter than the 150 s after which the time of a sandbox in use is extended. */
 #define WATCH_MS 60000
 
 /* ---- Life ---- */
@@ -108,7 +108,10 @@ static enum err ignore_output(
 	return ERR_OK;
 }
 
-/* The output of jobs can be read through their mount alone: also that of the mount before, where it was killed. */
+/*
+ * The output of jobs can be read through their mount alone. So the files of an earlier mount that
+ * was killed are removed, too.
+ */
 static void forget_all(struct jobs *all)
 {
 	const struct call call = { .progress_ms = CALL_LAST_MS, .is_background = true };
@@ -259,7 +262,7 @@ static enum err check_text(const struct buf *text, struct error *e)
 	return ERR_OK;
 }
 
-/* Its own thread has a reference. */
+/* The job's thread has a reference. */
 static void begin(struct jobs *all, struct job *job)
 {
 	struct error e = { 0 };

@@ -1,11 +1,14 @@
 /*
- * jobs_files.c - `jobs/N/`: what a job is (`status`), what it printed (`output`), its input and signals to it (jobs.h).
+ * jobs_files.c - `jobs/N/`: a job's state (`status`) and `output`, its input and signals to it
+ * (jobs.h).
  *
- * `output` has its true size, which is asked for each time, so that `tail -f` sees it grow. It ends where the last look at it
- * ended, which is told once: else a program that reads to the end before it shows anything, as `tail -f` into a pipe, would
- * never come to it while the job prints faster than a read is answered. `stdin` takes bytes as they are
- * written; its last close ends the input, as for a file whose whole contents are written (`>`), unless the handle was
- * opened for appending (`>>`).
+ * `output` has its true size, which is asked for each time, so that `tail -f` sees it grow. A
+ * reader gets one end of file where the last look at the output ended. Otherwise a program that
+ * reads to the end before it shows anything, as `tail -f` into a pipe, would never get there while
+ * the job prints faster than a read is answered.
+ *
+ * `stdin` takes bytes as they are written. Its last close ends the input, as for a file whose whole
+ * contents are written (`>`), unless the handle was opened for appending (`>>`).
  */
 #include "fs/control/text.h"
 
@@ -23,16 +26,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the output, asked for at once: a read of the kernel's is 128 KiB, and each would cost a request. */
+/*
+ * The bytes of output that one request asks for. The kernel reads 128 KiB at a time, and each such
+ * read would cost a request.
+ */
 #define PIECE_MAX ((size_t)1024 * 1024)
 
 struct job_handle {
 	struct control_handle base;
 	struct job *job;
-	pthread_mutex_t lock; /* of what follows */
-	struct buf piece;     /* of the output, as last read */
+	pthread_mutex_t lock; /* guards the fields below */
+	struct buf piece;     /* output as last read */
 	uint64_t piece_at;
-	bool owes_end; /* the piece was all there was then, which its reader has not been told */
+	/* the piece was the whole rest then, and the reader has not got the end yet */
+	bool owes_end;
 };
 
 static struct control_handle *job_open(struct control *c, uint64_t number)
@@ -69,8 +76,8 @@ static void reply_failure(fuse_req_t req, const struct error *e, int over)
 /* ---- status ---- */
 
 /*
- * How it is now, and in `out`, if not NULL, as a text. Whoever hears of the end sees what the job has changed: the kernel has
- * forgotten what it knew.
+ * The state of the job now, and in `out`, if not NULL, as a text. A reader that sees the end also
+ * sees the job's changes: the kernel has forgotten what it knew.
  */
 static enum err look(struct control *c, uint64_t number, const struct call *call,
 	struct job_facts *facts, struct buf *out, struct error *e)
@@ -123,7 +130,7 @@ static enum err output_size(struct control *c, uint64_t number, const struct cal
 	return kind;
 }
 
-/* False: what was read last has nothing of it. */
+/* false: the piece has no byte at `off`. */
 static bool copy_of_piece(struct job_handle *h, size_t size, uint64_t off, struct buf *out)
 {
 	bool has;
@@ -197,7 +204,7 @@ static const struct control_file output = {
 
 /* ---- stdin ---- */
 
-/* Bytes on their way, for which there may be no room for long; none: the end of the input. */
+/* Bytes on their way, which may wait long for room; none: the end of the input. */
 struct input {
 	struct job *job;
 	struct error error;
@@ -242,7 +249,7 @@ static const struct deferred_work input_work = {
 	.release = release_input,
 };
 
-/* `req` may be NULL: nobody waits. */
+/* `req` may be NULL: no request waits. */
 static enum err start_input(
 	struct job_handle *h, fuse_req_t req, const char *bytes, size_t len, struct error *e)
 {

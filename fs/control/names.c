@@ -1,5 +1,5 @@
 /*
- * names.c - the names of the control directory: which nodes there are, their attributes and listings.
+ * names.c - the names of the control directory: its nodes, their attributes and listings.
  */
 #include "fs/control/file.h"
 
@@ -13,7 +13,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Names and numbers never change; attributes are asked for each time, so that no size is ever believed. */
+/*
+ * Names and numbers never change. Attributes are asked for each time: a size is never valid for
+ * long.
+ */
 #define ENTRY_TIMEOUT_S 3600.0
 
 /* ---- The directories ---- */
@@ -95,7 +98,7 @@ static struct fuse_entry_param entry_of(const struct control *c, const struct co
 		.ino = node_ino(node),
 		.attr = attributes(c, node),
 		.attr_timeout = 0,
-		/* What has a number may go. */
+		/* A name with a number may go. */
 		.entry_timeout = node->number ? 0 : ENTRY_TIMEOUT_S,
 	};
 }
@@ -132,7 +135,7 @@ void control_setattr(struct control *c, fuse_req_t req, fuse_ino_t ino, int to_s
 	const int owned = FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID;
 	const struct control_file *file = control_node(ino).file;
 
-	/* A truncation may bring times along. */
+	/* A truncation may come with times. */
 	if (!file || (to_set & owned) || !(to_set & FUSE_SET_ATTR_SIZE))
 		fuse_reply_err(req, EPERM);
 	else if (!file->write)
@@ -143,7 +146,7 @@ void control_setattr(struct control *c, fuse_req_t req, fuse_ino_t ino, int to_s
 
 /* ---- Names ---- */
 
-/* 0: that is no number, or not as we write it. */
+/* 0: not a number, or not in the form that listings use. */
 static uint64_t number_of(const char *name)
 {
 	size_t digits = strspn(name, "0123456789");
@@ -184,7 +187,10 @@ void control_lookup(struct control *c, fuse_req_t req, fuse_ino_t parent, const 
 
 /* ---- Listings ---- */
 
-/* An entry, and the offset of what follows it: ".", "..", then the files from 2 on, then the numbers from NUMBERS on. */
+/*
+ * An entry, and the offset of the next one: ".", "..", then the files from 2 on, then the numbers
+ * from NUMBERS on.
+ */
 struct listed {
 	char name[NAME_MAX + 1];
 	struct control_node node;
@@ -235,7 +241,10 @@ static size_t add_listed(const struct control *c, fuse_req_t req, char *at, size
 		entry.attr.st_ino = listed->node.file == &root ? FUSE_ROOT_ID : CONTROL_INO_DIR;
 	if (!plus)
 		return fuse_add_direntry(req, at, room, listed->name, &entry.attr, listed->next);
-	/* No inode: the kernel looks at neither "." nor "..", and counts no lookup. A size that is not known is asked for. */
+	/*
+	 * No inode: the kernel looks at neither "." nor "..", and counts no lookup. The kernel asks
+	 * for a size that is unknown here.
+	 */
 	if (listed->name[0] == '.' || listed->node.file->size)
 		entry.ino = 0;
 	return fuse_add_direntry_plus(req, at, room, listed->name, &entry, listed->next);
@@ -265,7 +274,7 @@ static void list(
 	fuse_reply_buf(req, page, used);
 }
 
-/* For anybody else the names that are known are all. */
+/* For other users the known names are all. */
 static bool is_owner(const struct control *c, fuse_req_t req)
 {
 	uid_t uid = fuse_req_ctx(req)->uid;

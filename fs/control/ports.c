@@ -1,7 +1,9 @@
 /*
- * ports.c - `ports/N`: the URL by which programs elsewhere reach port N of the sandbox (providers/provider.h).
+ * ports.c - `ports/N`: the URL by which programs elsewhere reach port N of the sandbox
+ * (providers/provider.h).
  *
- * Every port has a file, and none is listed: nobody knows which are meant. The URL is asked for when it is read.
+ * Every port has a file, and none is listed: the mount does not know which ports are meant. The
+ * sandbox is asked for the URL when the file is read.
  */
 #include "fs/control/text.h"
 
@@ -23,7 +25,7 @@ static void port_read(struct control_handle *h, fuse_req_t req, size_t size, off
 	text_read(h, req, size, off, tell_url);
 }
 
-/* For its owner alone: the URL may be all that it takes to get in. */
+/* Only the mount's owner may read the file: the URL may be enough to get in. */
 static const struct control_file port = {
 	.ino = CONTROL_INO_DIR + 8,
 	.mode = 0400,

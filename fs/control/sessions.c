@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whoever looks for more names than that finds none. */
+/* Further names are not found. */
 #define SESSIONS_MAX 65536
 
 struct sessions {
@@ -48,7 +48,7 @@ static bool add_locked(struct sessions *all, const char *name)
 	return true;
 }
 
-/* Its place, where that is `count` it was not seen. */
+/* The index of the session; `count`: the name was not seen. */
 static size_t place_locked(const struct sessions *all, const char *name)
 {
 	size_t i = 0;

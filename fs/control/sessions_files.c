@@ -2,8 +2,8 @@
  * sessions_files.c - `sessions/NAME/exec`: commands that go on where the last one of that session
  * ended (providers/user_session.h).
  *
- * Every name that a session can have is there. Listed are those that the sandbox has, which is
- * asked when the directory is opened; rmdir(2) ends one.
+ * Every name that a session can have exists. A listing has those of the sandbox, which is asked
+ * when the directory is opened. rmdir(2) ends a session.
  */
 #include "fs/control/file.h"
 
@@ -103,7 +103,7 @@ static const struct control_dir sessions_dir = {
 	.remove = end_session,
 };
 
-/* Its owner may end one. */
+/* The mode lets the owner end a session. */
 const struct control_file control_sessions = {
 	.name = "sessions",
 	.ino = CONTROL_INO_DIR + 16,

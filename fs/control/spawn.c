@@ -1,8 +1,10 @@
 /*
- * spawn.c - `spawn`: a command is written to it and runs in the background (jobs.h); read, it gives the job's number.
+ * spawn.c - `spawn`: a command is written to it and runs in the background (jobs.h). A read gives
+ * the job's number.
  *
- * When a command is complete is decided as for `exec` (exec.c): a close by the process that opened the handle, a
- * read, or at the latest the last close. Each returns when the job was started, or with the reason why it was not.
+ * A command is complete as for `exec` (exec.c): with a close by the process that opened the handle,
+ * a read, or at the latest the last close. Each returns when the job was started, or with the
+ * reason why it was not.
  */
 #include "fs/control/file.h"
 
@@ -17,17 +19,17 @@
 
 struct spawn_handle {
 	struct control_handle base;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* guards the fields below */
 	struct buf text;      /* written and not yet started */
-	uint64_t job;         /* the last that was begun here; 0: none */
-	off_t start;          /* where a read finds its number; -1: where the next read is */
+	uint64_t job;         /* the last job that was begun here; 0: none */
+	off_t start;          /* offset of the number for reads; -1: the offset of the next read */
 };
 
 /* A request that waits until a job was started. */
 struct spawn_run {
 	struct job *job;
 	bool reads;
-	size_t size; /* of the read, as `off` */
+	size_t size; /* the read's, as `off` */
 	off_t off;
 	struct error error;
 };
@@ -53,7 +55,7 @@ static void reply_id(fuse_req_t req, uint64_t id, size_t size, off_t off)
 	control_reply_text(req, &text, size, off);
 }
 
-/* ---- Starting one ---- */
+/* ---- Starting a job ---- */
 
 static void wait_for_start(void *context, const struct cancel *cancel)
 {
@@ -88,7 +90,7 @@ static const struct deferred_work start_work = {
 	.release = release_start,
 };
 
-/* Begins what was written; *job is NULL where nothing was. */
+/* Begins a job with the text that was written; *job is NULL where there was none. */
 static enum err begin(struct spawn_handle *h, struct job **job, struct error *e)
 {
 	const struct audit_who who = { h->base.opener, h->base.opener_uid };
@@ -126,7 +128,7 @@ static enum err answer_later(struct control *c, struct job *job, const struct sp
 	return kind;
 }
 
-/* ---- What is asked of the file ---- */
+/* ---- The file's operations ---- */
 
 static void spawn_write(struct control_handle *base, fuse_req_t req, const char *bytes, size_t size)
 {
@@ -156,7 +158,10 @@ static void spawn_flush(struct control_handle *base, fuse_req_t req)
 		fuse_reply_err(req, errmap_errno(kind));
 }
 
-/* What a read at `off` gets: a handle for both shares one offset between writes and reads. */
+/*
+ * The number that a read at `off` gets. A handle for both shares one offset between writes and
+ * reads.
+ */
 static uint64_t look_up(struct spawn_handle *h, off_t *off)
 {
 	uint64_t id;

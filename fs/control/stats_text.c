@@ -7,7 +7,7 @@ static void begin(struct buf *out, const char *name, const char *type, const cha
 	buf_printf(out, "# HELP sandboxfs_%s %s\n# TYPE sandboxfs_%s %s\n", name, help, name, type);
 }
 
-/* ---- One number each ---- */
+/* ---- Single numbers ---- */
 
 static void put_counters(const struct stats *s, struct buf *out)
 {
@@ -53,7 +53,9 @@ static void put_status(const struct cache_status *status, struct buf *out)
 
 /* ---- By verb ---- */
 
-/* What did not happen is left out; that nothing was asked yet is a number, too. */
+/*
+ * Outcomes that did not happen are left out. A verb that was never asked still has a count, of 0.
+ */
 static void put_outcomes(const struct stats *s, struct buf *out)
 {
 	begin(out, "calls_total", "counter", "Calls to the provider, by how they ended.");
@@ -90,7 +92,7 @@ static void put_bucket(struct buf *out, const char *verb, int64_t bound_ms, numb
 	buf_printf(out, "\"} %llu\n", count);
 }
 
-/* Each bucket has those before it as well; the last is the count, since it may change while this is written. */
+/* Each bucket includes the buckets before it. The last is the count, which may change meanwhile. */
 static void put_duration(const struct stats_calls *calls, const char *verb, struct buf *out)
 {
 	number count = 0, time_us = calls->time_us;

@@ -1,8 +1,9 @@
 /*
  * stats_text.h - the cache's counts in the text format that Prometheus reads.
  *
- * Version 0.0.4 of that format (its documentation, "Exposition formats"): for each metric a line of help, one of its type
- * and its samples, in base units. Names follow its rules: what only grows ends in _total, units stand before that.
+ * Version 0.0.4 of that format (its documentation, "Exposition formats"). Each metric has a line of
+ * help, one of its type, and its samples, in base units. Names follow the format's rules: a
+ * counter's name ends in _total, and units stand before that.
  */
 #pragma once
 

@@ -63,7 +63,7 @@ static void put_journal(struct json_writer *w, const struct cache_status *status
 	json_put_close(w);
 }
 
-/* ---- What is kept here of what it has ---- */
+/* ---- Cached contents and attributes ---- */
 
 static void put_cache(struct json_writer *w, const struct cache_status *status)
 {
@@ -74,7 +74,7 @@ static void put_cache(struct json_writer *w, const struct cache_status *status)
 	json_put_close(w);
 }
 
-/* ---- Whether it tells of its changes ---- */
+/* ---- The stream of changes ---- */
 
 static const char *stream_word(enum cache_stream state)
 {
@@ -114,7 +114,7 @@ static void put_errors(struct json_writer *w, const struct cache_status *status)
 	json_put_close_list(w);
 }
 
-/* Of a proxy, a gateway, a login page; what was asked is asked again. */
+/* An answer of a proxy, a gateway, or a login page. The request is sent again. */
 static void put_foreign(struct json_writer *w, const struct foreign_report *foreign)
 {
 	json_put_open(w, "foreign_answers");

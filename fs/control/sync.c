@@ -1,8 +1,8 @@
 /*
- * sync.c - `sync`: whatever is written to it sends all that is pending and doubts what is cached.
+ * sync.c - `sync`: any write to it sends all pending changes and has the cache revalidated.
  *
- * It happens when the process that opened the file closes it, which returns when all is done, with the error if there was
- * one; at the latest when nobody has it open any more.
+ * The sync happens when the process that opened the file closes it, or at the latest with the last
+ * close. The close returns when all is done, with the error if there was one.
  */
 #include "fs/control/file.h"
 
@@ -57,7 +57,7 @@ static const struct deferred_work sync_work = {
 	.release = free,
 };
 
-/* `req` may be NULL: nobody waits. */
+/* `req` may be NULL: no request waits. */
 static enum err sync_start(struct control *c, fuse_req_t req, struct error *e)
 {
 	AUTO_FREE struct sync_run *run = calloc(1, sizeof *run);
@@ -75,7 +75,7 @@ static enum err sync_start(struct control *c, fuse_req_t req, struct error *e)
 static struct control_handle *sync_open(struct control *c, uint64_t number)
 {
 	(void)c, (void)number;
-	return handle_memory_new(sizeof(struct sync_handle)); /* the base is its first member */
+	return handle_memory_new(sizeof(struct sync_handle)); /* the base is the first member */
 }
 
 static void sync_write(struct control_handle *base, fuse_req_t req, const char *bytes, size_t size)

@@ -6,7 +6,7 @@
 #include "providers/base/harmless.h"
 #include "providers/base/log.h"
 
-/* Of `status`, the longest, whose lists are short. */
+/* The longest text is `status`, whose lists are short. */
 #define TEXT_MAX ((size_t)64 * 1024)
 
 struct control_handle *text_open(struct control *c, uint64_t number)
@@ -49,7 +49,7 @@ static bool is_told(struct text_handle *h, off_t off)
 	return is_told;
 }
 
-/* Takes the text. */
+/* Takes `text`. */
 static void set_text(struct text_handle *h, struct buf *text)
 {
 	struct buf former;
