@@ -1,16 +1,16 @@
 /*
- * answer_check.h - whether what a sandbox answers can be true, before anything is made of it.
+ * answer_check.h - whether an answer of a sandbox can be true, before it is used.
  *
- * What runs in a sandbox may answer in place of the helper. The decoders of the wire have checked
- * lengths, names and types of files by then; here each answer is checked against what was asked,
- * and each value against what a kernel can say. Every answer of a sandbox passes this one place.
- * What is refused is ERR_PROTOCOL.
+ * Programs in a sandbox may answer in place of the helper. The decoders of the wire have checked
+ * lengths, names and types of files by then. Here each answer is checked against its request, and
+ * each value against what a kernel can report. Every answer of a sandbox passes through here. A
+ * refused answer is ERR_PROTOCOL.
  */
 #pragma once
 
 #include "providers/verbs.h"
 
-/* A number of 0 is no inode's; a time of change is one that a clock can show. */
+/* An inode number must not be 0; a time of change must be one that a clock can show. */
 enum err check_attr(const struct attr *attr, struct error *e);
 enum err check_root_facts(const struct root_facts *facts, struct error *e);
 
@@ -23,17 +23,18 @@ enum err check_root_facts(const struct root_facts *facts, struct error *e);
 /* The items of one list. All zero but `request` at first, released in the end. */
 struct list_check {
 	const struct list_request *request;
-	uint32_t selves; /* that have come */
+	uint32_t selves; /* items LIST_SELF so far */
 	bool is_in_dir, is_over;
 	bool is_repeated; /* a name came twice in the present directory */
-	uint64_t *names;  /* hashes of those that came in it, by their lowest bits; 0: free */
+	/* hashes of the names so far in this directory, by their lowest bits; 0: free */
+	uint64_t *names;
 	size_t names_count, names_room;
-	size_t entries; /* of the present directory; a name that came twice counts twice */
+	size_t entries; /* entries of the present directory; a name that came twice counts twice */
 };
 
 /*
- * The next item. Of a directory in which a name came twice the end is not complete, whatever it
- * says: the directory changes while it is read.
+ * Checks the next item. The end of a directory in which a name came twice is made incomplete,
+ * whatever the item says: the directory changes while it is read.
  */
 enum err check_list_item(struct list_check *c, struct list_item *item, struct error *e);
 void list_check_release(struct list_check *c);

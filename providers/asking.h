@@ -1,9 +1,9 @@
 /*
- * asking.h - a question that got no answer, asked again with growing pauses.
+ * asking.h - a question without an answer, asked again with growing pauses.
  *
- * For what may be done any number of times: what somebody in between says instead of the sandbox,
- * and what breaks off or makes no sense, answers nothing. Once a part of an answer was handed on the
- * question is not asked again.
+ * For questions that may be asked any number of times. A reply of something between here and the
+ * sandbox, a broken reply, or one that makes no sense, is no answer. Once a part of an answer was
+ * passed on the question is not asked again.
  */
 #pragma once
 
@@ -11,14 +11,15 @@
 
 struct asking {
 	const struct call *call; /* may be NULL */
-	int64_t limit_ms;        /* since the first failure; 0: as long as the call may last */
-	int64_t since_ms;        /* of the first failure; 0: there is none yet */
-	unsigned failures;       /* in a row */
-	bool is_answered;        /* by the one who asks, when it has begun to hand an answer on */
+	/* counted from the first failure; 0: as long as the call may last */
+	int64_t limit_ms;
+	int64_t since_ms;  /* time of the first failure; 0: none yet */
+	unsigned failures; /* in a row */
+	bool is_answered;  /* set by the caller when it begins to pass an answer on */
 };
 
 /*
- * Whether it is to be asked again; then the pause is over. *kind is replaced where the call was
- * cancelled meanwhile: ERR_INTERRUPTED.
+ * Whether to ask again; then the pause is over. *kind becomes ERR_INTERRUPTED where the call was
+ * cancelled meanwhile.
  */
 bool asking_goes_on(struct asking *a, enum err *kind);

@@ -1,13 +1,13 @@
 /*
- * build_log.h - what a vendor says while it builds what a sandbox is made from.
+ * build_log.h - a vendor's messages while it builds the image or template of a sandbox.
  */
 #pragma once
 
 /* Called by the thread that makes the sandbox. */
 struct build_log {
-	/* A line of the build, without its end, or the vendor's word for the state that it is in. */
+	/* A line of the build, without its end, or the vendor's word for the build's state. */
 	void (*line)(struct build_log *log, const char *text);
 };
 
-/* Each line of `text`, but for empty ones. `log` NULL: nobody asks. */
+/* Passes on each line of `text` that is not empty. `log` NULL: the lines are dropped. */
 void build_log_tell(struct build_log *log, const char *text);

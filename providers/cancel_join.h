@@ -1,5 +1,6 @@
 /*
- * cancel_join.h - one switch that is thrown when either of two is, for a call that may be given up for two reasons.
+ * cancel_join.h - a switch that is thrown when either of two is, for a call that may be given up
+ * for two reasons.
  */
 #pragma once
 
@@ -12,6 +13,9 @@
 	}
 #define AUTO_CANCEL __attribute__((cleanup(cancel_release)))
 
-/* `other` may be NULL. Both outlive it; it is not thrown itself. Released also after a failure, by cancel_release(). */
+/*
+ * `other` may be NULL. Both outlive `out`, which must not be thrown itself. To be released by
+ * cancel_release(), also after a failure.
+ */
 enum err cancel_join(
 	struct cancel *out, const struct cancel *one, const struct cancel *other, struct error *e);

@@ -1,5 +1,5 @@
 /*
- * change_words.h - what people call a change.
+ * change_words.h - changes in words for people.
  */
 #pragma once
 
@@ -7,7 +7,13 @@
 
 /* "mkdir", "write", ... */
 const char *change_word(enum change_op op);
-/* The path by which people know what it is about: a file that is put into its place is no longer a name of staging. */
+/*
+ * The path to show for a change. For a file that is put into its place that is the file's name, not
+ * the name in staging.
+ */
 const char *change_shown_path(const struct change *c);
-/* Whether people know nothing of it: what is done to a file of staging before that is put into its place is told by that. */
+/*
+ * Whether a change is not shown at all: changes of a file in staging are covered by the change that
+ * gives the file its name.
+ */
 bool change_is_in_staging(const struct change *c);

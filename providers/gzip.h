@@ -6,8 +6,8 @@
 #include "providers/base/buf.h"
 
 /*
- * Appends what the `len` bytes of one gzip member hold. ERR_PROTOCOL: they are none, or hold more than the ceiling of
- * `out` admits, so that a few bytes cannot fill our memory.
+ * Appends the contents of the `len` bytes of one gzip member. ERR_PROTOCOL: not gzip, or more
+ * contents than the ceiling of `out` allows, so that a few bytes cannot fill our memory.
  */
 enum err gzip_inflate(struct buf *out, const void *bytes, size_t len, struct error *e);
 

@@ -1,10 +1,11 @@
 /*
  * json.h - JSON text.
  *
- * The writer adds to a struct buf, whose ceiling and `failed` flag say whether everything found room, so a row of calls is
- * checked once, at its end. `key` is NULL outside an object. Whatever bytes a string has, the result is valid JSON: what
- * is not UTF-8 becomes U+FFFD. NUL and whatever is harmful on a terminal (base/harmless.h) is
- * escaped, so that a reader of the JSON gets every character and a terminal none of those.
+ * The writer adds to a struct buf, whose ceiling and `failed` flag say whether all values found
+ * room. So a row of calls is checked once, at its end. `key` is NULL outside an object. The result
+ * is valid JSON for any bytes of a string: bytes that are not UTF-8 become U+FFFD. NUL and
+ * characters that are harmful on a terminal (base/harmless.h) are escaped, so that a reader of the
+ * JSON gets every character and a terminal none of those.
  */
 #pragma once
 
@@ -12,13 +13,13 @@
 
 struct json_writer {
 	struct buf *out;
-	bool follows; /* a value stands before this place */
+	bool follows; /* a value stands before the next one */
 };
 
-/* An object: what is put between belongs to it. */
+/* An object: the values put before its close belong to it. */
 void json_put_open(struct json_writer *w, const char *key);
 void json_put_close(struct json_writer *w);
-/* The same of a list. */
+/* A list: the values put before its close belong to it. */
 void json_put_open_list(struct json_writer *w, const char *key);
 void json_put_close_list(struct json_writer *w);
 
@@ -30,8 +31,8 @@ void json_put_path(struct json_writer *w, const char *path);
 void json_put_integer(struct json_writer *w, const char *key, int64_t value);
 void json_put_boolean(struct json_writer *w, const char *key, bool value);
 void json_put_null(struct json_writer *w, const char *key);
-/* Members "name=value", ended by NULL, of the object that is open; and an object of them. */
+/* Members "name=value", ended by NULL, of the open object; json_put_pairs(): an object of them. */
 void json_put_members(struct json_writer *w, const char *const *pairs);
 void json_put_pairs(struct json_writer *w, const char *key, const char *const *pairs);
-/* `json` is a value already. */
+/* `json` is the text of a value. */
 void json_put_raw(struct json_writer *w, const char *key, const char *json);

@@ -9,21 +9,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Of one answer, its text where that is kept, its strings and its values together. */
+/*
+ * The most memory of one answer: its text where that is kept, its strings and its values together.
+ */
 #define JSON_ANSWER_MAX ((size_t)64 * 1024 * 1024)
 
-/* What a text costs as far as it has come. */
+/* The cost of a text so far. */
 struct json_bound {
 	size_t cost;
 	bool is_in_string, is_behind_escape;
-	bool is_no_json; /* texts in other quotes and comments, which json-c would read */
+	bool is_no_json; /* quotes of another kind and comments, which json-c would accept */
 };
 
 /*
- * The next bytes, which json-c reads only then: false when all so far take more than is set, or are
- * no JSON.
+ * The next bytes, before json-c reads them. false: the text so far takes more than JSON_ANSWER_MAX,
+ * or is no JSON.
  */
 bool json_bound_add(struct json_bound *b, const char *text, size_t len);
 
-/* Whether json-c needs no more than that for a text that is kept, whether it is JSON or not. */
+/* Whether json-c needs no more than JSON_ANSWER_MAX for a text that is kept, JSON or not. */
 bool json_is_bounded(const char *text, size_t len);

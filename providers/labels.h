@@ -1,5 +1,5 @@
 /*
- * labels.h - the labels of a sandbox as a list of them has them: "key=value", ended by NULL.
+ * labels.h - the labels of a sandbox in a list: "key=value", ended by NULL.
  */
 #pragma once
 
@@ -14,11 +14,11 @@ struct labels {
 
 #define AUTO_LABELS __attribute__((cleanup(labels_release)))
 
-/* Copied. Without memory it is left out. */
+/* Copies both. Without memory the label is left out. */
 void labels_add(struct labels *l, const char *key, const char *value);
-/* All texts of an object. */
+/* Adds all texts of an object. */
 void labels_add_object(struct labels *l, struct json_object *object);
 void labels_release(struct labels *l);
 
-/* For struct sandbox_entry; lives as long as `l`. Where it is empty that is a list as well, not NULL. */
+/* For struct sandbox_entry; valid as long as `l`. Without labels it is an empty list, not NULL. */
 const char *const *labels_list(const struct labels *l);

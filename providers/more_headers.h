@@ -1,6 +1,6 @@
 /*
- * more_headers.h - headers of the user's own in every request to a vendor's API: what a gateway
- * before a service of one's own asks for.
+ * more_headers.h - the user's own headers in every request to a vendor's API, for a gateway in
+ * front of a self-hosted service.
  */
 #pragma once
 
@@ -8,16 +8,17 @@
 
 #define MORE_HEADERS_MAX 31
 
-/* Their texts are in `text`, which is wiped at the release. */
+/* The texts are in `text`, which is wiped at the release. */
 struct more_headers {
 	char *text;
-	struct http_header headers[MORE_HEADERS_MAX]; /* secret, all of them */
+	struct http_header headers[MORE_HEADERS_MAX]; /* every one is secret */
 	size_t count;
 };
 
 /*
- * Those of `variable`, a name of variables.h or NULL, and of SANDBOXFS_HEADERS: lines of NAME: VALUE.
- * ERR_INVALID names the variable, and no value. On failure there is nothing to release.
+ * The headers of `variable`, a name of variables.h or NULL, and of SANDBOXFS_HEADERS: lines of
+ * NAME: VALUE. ERR_INVALID names the variable, and no value. On failure there is nothing to
+ * release.
  */
 enum err more_headers_read(struct more_headers *out, const char *variable, struct error *e);
 void more_headers_release(struct more_headers *m);

@@ -5,6 +5,6 @@
 
 #include "providers/provider.h"
 
-/* As provider_check_create(), of a sandbox that is there. */
+/* As provider_check_create(), for a sandbox that exists. */
 enum err provider_check_connect(
 	const struct provider_ops *ops, const struct provider_config *cfg, struct error *e);

@@ -1,7 +1,7 @@
 /*
- * reach.h - a place that the programs of a sandbox may reach, where they reach no other.
+ * reach.h - the hosts and addresses that the programs of a sandbox may reach, and no others.
  *
- * A place is a range of addresses, "10.0.0.0/8", or the name of a host, "pypi.org"; "*." at its
+ * An entry is a range of addresses, "10.0.0.0/8", or the name of a host, "pypi.org"; "*." at its
  * beginning stands for all names below. Vendors take the two in different fields.
  */
 #pragma once
@@ -12,10 +12,10 @@
 #define REACH_MAX 256
 
 /*
- * Reads `text` as a place and writes it as vendors take it: one address is a range of one, a name
- * is in small letters. false: `text` is no place.
+ * Reads `text` as such an entry and writes it as vendors take it: one address becomes a range of
+ * one, a name is in small letters. false: `text` is neither.
  */
 bool reach_read(char out[REACH_MAX], const char *text);
 
-/* Whether a place that was read is a range of addresses. */
+/* Whether an entry from reach_read() is a range of addresses. */
 bool reach_is_addresses(const char *place);

@@ -1,6 +1,6 @@
 /*
- * shell_quote.h - words of a POSIX shell in single quotes, where only the quote itself means
- * anything.
+ * shell_quote.h - words of a POSIX shell in single quotes, where only the quote itself has a
+ * meaning.
  */
 #pragma once
 

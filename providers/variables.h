@@ -1,9 +1,9 @@
 /*
- * variables.h - the environment variables that say where a vendor is and with which key.
- * sandboxfs-providers(7) is made of this table.
+ * variables.h - the environment variables with a vendor's address and key. sandboxfs-providers(7)
+ * is made from this table.
  *
- * The names, and which of two counts first, are those of the vendor's own SDK. A variable that is
- * empty is not set.
+ * The names, and their precedence, are those of the vendor's own SDK. An empty variable counts as
+ * not set.
  */
 #pragma once
 
@@ -13,33 +13,33 @@
 enum variable_role {
 	VARIABLE_OTHER,
 	VARIABLE_KEY,   /* a key, or one of its halves */
-	VARIABLE_TOKEN, /* what takes the place of a key */
+	VARIABLE_TOKEN, /* replaces a key */
 	VARIABLE_URL,   /* the base URL of the vendor's API */
 };
 
 struct variable {
-	const char *provider; /* as in provider_ops.name; "": all of them */
+	const char *provider; /* as in provider_ops.name; "": all providers */
 	const char *name;
 	enum variable_role role;
-	const char *otherwise; /* what counts where the variable is not set; NULL: nothing does */
-	const char *help;      /* sandboxfs-providers(7) has `otherwise` behind it */
+	const char *otherwise; /* the value where the variable is not set; NULL: none */
+	const char *help;      /* `otherwise` follows it in sandboxfs-providers(7) */
 };
 
-/* All of them, from 0 on; NULL: past the last. */
+/* All variables, from 0 on; NULL: past the last. */
 const struct variable *variable_at(size_t index);
-/* Those of one role, in the order in which they count. */
+/* The variables of one role, in the order in which they count. */
 const struct variable *variable_of(const char *provider, enum variable_role role, size_t index);
 
 /*
  * Takes the values of the whole table out of the environment and overwrites them there, so that
- * /proc/PID/environ and programs that this process starts have no key. What follows finds the
- * values as before. Before threads start; once.
+ * /proc/PID/environ and programs that this process starts have no key. The functions below still
+ * find the values. To be called once, before threads start.
  */
 void variables_hide(void);
 
 /*
- * Gives it a value in place of the one that it has: for what follows here and, unless the table is hidden, for programs
- * that this process starts. Before threads start. false: no memory.
+ * Replaces the variable's value: for the functions below and, unless the table is hidden, for
+ * programs that this process starts. To be called before threads start. false: no memory.
  */
 bool variable_choose(const struct variable *v, const char *value);
 /* `name` stands in the table. */
@@ -47,10 +47,10 @@ bool variable_choose_named(const char *name, const char *value);
 
 /* NULL: not set. */
 const char *variable_value(const struct variable *v);
-/* `name` stands in the table. NULL: not set; variable(): and nothing counts otherwise. */
+/* `name` stands in the table. NULL: not set; for variable(): and `otherwise` is NULL. */
 const char *variable_set(const char *name);
 const char *variable(const char *name);
-/* The first of that role which is set. NULL: none is. */
+/* The first variable of that role which is set. NULL: none is. */
 const struct variable *variable_chosen(const char *provider, enum variable_role role);
-/* Its value, else what counts otherwise. */
+/* The value of that variable, or `otherwise` of the first variable of the role. */
 const char *variable_first(const char *provider, enum variable_role role);

@@ -1,9 +1,9 @@
 /*
  * vendor_frame.h - which answers are a vendor's own.
  *
- * Between a mount and its sandbox stand proxies, gateways and login pages, and each of them answers
+ * Proxies, gateways and login pages stand between a mount and its sandbox, and each of them answers
  * in HTTP as well. Only the vendor's own words, in the vendor's own form, refuse or end anything.
- * The form is data of each vendor; vendor_frame_is_own() alone holds an answer against it.
+ * The form is data of each vendor; only vendor_frame_is_own() compares an answer with it.
  */
 #pragma once
 
@@ -17,9 +17,9 @@ struct frame_member {
 
 /* One form of a refusal. */
 struct frame_form {
-	int status;                                    /* 0: any but a good one */
-	struct frame_member members[2];                /* that the JSON object must have */
-	enum { BODY_JSON, BODY_EMPTY, BODY_ANY } body; /* of the other two: no body; any body */
+	int status;                                    /* 0: any status of a failure */
+	struct frame_member members[2];                /* required members of the JSON object */
+	enum { BODY_JSON, BODY_EMPTY, BODY_ANY } body; /* BODY_EMPTY: no body; BODY_ANY: any body */
 };
 
 struct vendor_frame {
@@ -28,12 +28,12 @@ struct vendor_frame {
 	size_t forms_count;
 };
 
-/* `types`, `hint`: as of struct http_frame. `forms`: an array. */
+/* `types`, `hint`: for struct http_frame. `forms`: an array. */
 #define VENDOR_FRAME(types_, hint_, forms_)                                                        \
 	{                                                                                          \
 		.http = { .types = (types_), .is_own = vendor_frame_is_own, .hint = (hint_) },     \
 		.forms = (forms_), .forms_count = sizeof(forms_) / sizeof *(forms_)                \
 	}
 
-/* Of struct http_frame. A good answer of the type application/json has to be JSON, too. */
+/* For struct http_frame. A successful answer of type application/json has to be JSON, too. */
 bool vendor_frame_is_own(const struct http_frame *f, const struct http_said *said);

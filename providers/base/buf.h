@@ -1,9 +1,10 @@
 /*
  * buf.h - a growing run of bytes with a ceiling.
  *
- * Invariants: `bytes` is never read past `len`; one NUL follows the last byte once anything was added; `len <= max`
- * always, so that a server cannot choose our memory use. A failed addition leaves the buffer as it was and sets
- * `failed`, so that a row of additions can be checked once at its end. Not locked.
+ * Invariants: `bytes` is never read past `len`. One NUL follows the last byte once anything was
+ * added. `len <= max` always, so that a server cannot choose our memory use. A failed addition
+ * leaves the buffer as it was and sets `failed`, so a row of additions can be checked once at its
+ * end. Not locked.
  */
 #pragma once
 
@@ -16,7 +17,7 @@
 struct buf {
 	unsigned char *bytes;
 	size_t len, room;
-	size_t max; /* the ceiling, in bytes; named where the buffer is made */
+	size_t max; /* the ceiling, in bytes; set where the buffer is made */
 	bool failed;
 };
 
@@ -28,7 +29,7 @@ struct buf {
 
 void buf_release(struct buf *b);
 
-/* Empties it and forgets a failure; keeps the memory. */
+/* Empties the buffer and clears `failed`; keeps the memory. */
 void buf_reset(struct buf *b);
 
 /* Each returns false when the ceiling or the memory is reached. */
@@ -37,10 +38,13 @@ bool buf_add_string(struct buf *b, const char *string);
 bool buf_add_byte(struct buf *b, unsigned char byte);
 __attribute__((format(printf, 2, 3))) bool buf_printf(struct buf *b, const char *format, ...);
 
-/* Room for `len` more bytes, to be filled by the caller and then told to buf_filled(); NULL at the ceiling. */
+/*
+ * Room for `len` more bytes, which the caller fills and then passes to buf_filled(); NULL at the
+ * ceiling.
+ */
 unsigned char *buf_reserve(struct buf *b, size_t len);
 
-/* Takes in the first `len` bytes of what was reserved. */
+/* Adds the first `len` bytes of the reserved room. */
 void buf_filled(struct buf *b, size_t len);
 
 /* Drops the first `len` bytes. */

@@ -94,7 +94,7 @@ enum err call_check_time(const struct call *call, struct error *e)
 	return call_left_ms(call) > 0 ? ERR_OK : time_is_over(call, e);
 }
 
-/* Several may note it at once: the latest stays. */
+/* Several threads may note progress at once: the latest stays. */
 static void progress_note(struct progress *p, int64_t moved_ms)
 {
 	int64_t noted_ms = p->moved_ms;

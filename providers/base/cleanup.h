@@ -1,8 +1,8 @@
 /*
  * cleanup.h - locals that free themselves.
  *
- * AUTO_FREE char *s, AUTO_CLOSE int fd: released on every way out of the block. What leaves is taken: `return take(s)`
- * leaves NULL behind, `return take_fd(&fd)` leaves -1.
+ * AUTO_FREE char *s, AUTO_CLOSE int fd: released on every way out of the block. A value that leaves
+ * the block is taken: `return take(s)` leaves NULL behind, `return take_fd(&fd)` leaves -1.
  */
 #pragma once
 

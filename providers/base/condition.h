@@ -9,5 +9,8 @@
 
 void condition_init(pthread_cond_t *c);
 
-/* Waits, with `lock` held, until somebody signals or monotonic_ms() is `end_ms`: then false. */
+/*
+ * Waits, with `lock` held, until the condition is signalled. false: monotonic_ms() has reached
+ * `end_ms`.
+ */
 bool condition_wait_until(pthread_cond_t *c, pthread_mutex_t *lock, int64_t end_ms);

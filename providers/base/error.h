@@ -1,9 +1,9 @@
 /*
- * error.h - what went wrong: a kind for the program and a sentence for a person.
+ * error.h - an error: a kind for the program and a sentence for a person.
  *
- * An error is made in the one line where it is known and passed on unchanged. The kinds are ours, neither a vendor's nor
- * HTTP's; fs/errmap.c turns each into one errno. Their numbers travel between sandboxfs and its helper program: append
- * new kinds at the end, never renumber.
+ * An error is made in the one line where it is known and passed on unchanged. The kinds are ours,
+ * neither a vendor's nor HTTP's; fs/errmap.c turns each into one errno. Their numbers travel
+ * between sandboxfs and its helper program: append new kinds at the end, never renumber.
  */
 #pragma once
 
@@ -55,7 +55,9 @@ enum err {
 #undef X
 };
 
-/* A value on the caller's stack; nothing to free. Wherever a function takes one, NULL is allowed. */
+/*
+ * A value on the caller's stack, with no memory to free. Every function that takes one allows NULL.
+ */
 struct error {
 	enum err kind;
 	char text[400];
@@ -68,17 +70,19 @@ struct error {
 __attribute__((format(printf, 3, 4))) enum err error_set(
 	struct error *e, enum err kind, const char *format, ...);
 
-/* The kind for a Linux errno of a local system call; ERR_IO for one that has no kind of its own. */
+/*
+ * The kind for a Linux errno of a local system call; ERR_IO for an errno without a kind of its own.
+ */
 enum err error_from_errno(int number);
 
 /* error_set() with the kind of `number` and its words after the sentence. */
 __attribute__((format(printf, 3, 4))) enum err error_errno(
 	struct error *e, int number, const char *format, ...);
 
-/* The words for a kind; a number that is no kind gives those of ERR_PROTOCOL. */
+/* The words for a kind; for a number that is no kind those of ERR_PROTOCOL. */
 const char *error_words(enum err kind);
 
-/* The name for a program: "NOT_FOUND"; of a number that is no kind that of ERR_PROTOCOL. */
+/* The name for a program: "NOT_FOUND"; for a number that is no kind that of ERR_PROTOCOL. */
 const char *error_name(enum err kind);
 
 /* The kind of that name; ERR_PROTOCOL where there is none. */

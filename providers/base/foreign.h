@@ -15,7 +15,7 @@
 struct foreign_answers {
 	pthread_mutex_t lock;
 	uint64_t count;
-	int64_t noted_ms; /* when the last one came; monotonic */
+	int64_t noted_ms; /* time of the last one; monotonic */
 	struct error last;
 };
 
@@ -26,10 +26,10 @@ struct foreign_answers {
 
 struct foreign_report {
 	uint64_t count;
-	int64_t age_ms; /* of the last one */
+	int64_t age_ms; /* age of the last one */
 	char text[sizeof((struct error *)0)->text];
 };
 
-/* `f` may be NULL, in both. */
+/* `f` may be NULL in both functions. */
 void foreign_note(struct foreign_answers *f, const char *text);
 void foreign_read(struct foreign_answers *f, struct foreign_report *out);

@@ -33,8 +33,8 @@ static void reset_signals(void)
 }
 
 /*
- * Without it the next file that is opened would take the place of a closed stream. A write to one
- * fails all the same: the name of a sandbox that was just made is not to be lost in silence.
+ * Otherwise the next file that is opened would get the number of a closed stream. A write to a
+ * closed stream still fails: the name of a sandbox that was just made must not be lost in silence.
  */
 static void hold_streams(void)
 {
@@ -53,7 +53,7 @@ mode_t inherited_reset(void)
 	return umask(0);
 }
 
-/* By its number: the helper's libc has no function for it. */
+/* By the system call's number: the helper's libc has no function for it. */
 void inherited_close(void)
 {
 	syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);

@@ -1,5 +1,5 @@
 /*
- * inherited.h - what a program takes over from the process that started it.
+ * inherited.h - state that a program takes over from the process that started it.
  *
  * exec(2) keeps ignored and blocked signals, descriptors, the umask and the working directory. A
  * program that waits for its children, ends on a signal or serves for weeks depends on all of them,
@@ -21,7 +21,7 @@ mode_t inherited_reset(void);
 
 /*
  * Closes every descriptor above the standard streams: locks, pipes and sockets of the caller. For a
- * program that outlives its caller, once it has opened or resolved what its words name, and before
- * it opens a file to keep.
+ * program that outlives its caller. To be called once the program has opened or resolved the files
+ * of its command line, and before it opens a file to keep.
  */
 void inherited_close(void);

@@ -1,9 +1,9 @@
 /*
  * log.h - one line per event, by component and level, to stderr or syslog.
  *
- * The one piece of state that belongs to the process and not to a struct: where lines go and which are wanted. It is set
- * once by log_setup() before threads start and only read afterwards. Every line is made harmless
- * (harmless.h). Keys are never given to it.
+ * The one piece of state that belongs to the process and not to a struct: where lines go and which
+ * are wanted. log_setup() sets it once before threads start; afterwards it is only read. Every line
+ * is made harmless (harmless.h). No caller passes a key.
  */
 #pragma once
 
@@ -23,12 +23,12 @@ enum log_component {
 	LOG_PROVIDER,
 	LOG_HELPER,
 	LOG_HTTP,
-	LOG_COMPONENTS, /* how many there are */
+	LOG_COMPONENTS, /* the number of components */
 };
 
 /*
- * `spec`: "warn", or "info,fs=debug,helper=error"; NULL: warn for all. ERR_INVALID names the word that is wrong.
- * `to_syslog`: lines go to syslog(3) under the name `program`, else to stderr.
+ * `spec`: "warn", or "info,fs=debug,helper=error"; NULL: warn for all. ERR_INVALID names the wrong
+ * word. `to_syslog`: lines go to syslog(3) under the name `program`; otherwise to stderr.
  */
 enum err log_setup(const char *program, const char *spec, bool to_syslog, struct error *e);
 

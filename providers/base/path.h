@@ -1,9 +1,9 @@
 /*
  * path.h - names and paths as the verbs carry them.
  *
- * A path is relative to the root that is shown, without a leading slash; "" is the root itself. A path that starts with
- * one slash names a file of the staging directory ("/t-3"). Names hold any byte but '/' and NUL. There is no "." and no
- * "..", no empty component and no trailing slash.
+ * A path is relative to the shown root, without a leading slash; "" is the root itself. A path that
+ * starts with one slash names a file of the staging directory ("/t-3"). Names hold any byte but '/'
+ * and NUL. There is no "." and no "..", no empty component and no trailing slash.
  */
 #pragma once
 
@@ -14,10 +14,15 @@
 
 /* Linux's NAME_MAX: no file system that a sandbox offers takes longer ones. */
 #define PATH_NAME_MAX 255
-/* Deep trees exceed PATH_MAX (4096); past this a path is refused, so that nobody chooses our memory use. */
+/*
+ * Deep trees exceed PATH_MAX (4096). A longer path than this is refused, so that no sandbox chooses
+ * our memory use.
+ */
 #define PATH_LENGTH_MAX 65535
 
-/* Whether `name` can stand in a directory: 1 to PATH_NAME_MAX bytes, none of them '/', not "." or "..". */
+/*
+ * Whether `name` can stand in a directory: 1 to PATH_NAME_MAX bytes, without '/', not "." or "..".
+ */
 bool path_name_ok(const char *name, size_t len);
 
 /* ERR_OK, ERR_INVALID or ERR_NAME_TOO_LONG. */

@@ -11,7 +11,7 @@ void path_set_release(struct path_set *s)
 	*s = (struct path_set){ 0 };
 }
 
-/* The first of which `path` is not after: where it is, or belongs. */
+/* The index of the first path that `path` is not after: where `path` is, or belongs. */
 static size_t position(const struct path_set *s, const char *path)
 {
 	size_t low = 0, high = s->count;
@@ -84,7 +84,7 @@ char *path_set_take(struct path_set *s, const char *path)
 	return is_at(s, at, path) ? take_at(s, at) : NULL;
 }
 
-/* Whether `path` with a slash is how that one begins: all such stand together. */
+/* The index of the first path that begins with `path` and a slash: all of them stand together. */
 static size_t first_below(const struct path_set *s, const char *path)
 {
 	size_t low = 0, high = s->count, len = strlen(path);

@@ -15,11 +15,14 @@ void path_set_release(struct path_set *s);
 
 bool path_set_has(const struct path_set *s, const char *path);
 
-/* Puts a copy of it in, if it is not there. false: no memory. */
+/* Adds a copy of `path`, if the set does not have it. false: no memory. */
 bool path_set_put(struct path_set *s, const char *path);
 
-/* Takes it out; NULL: it is not there. To be freed. */
+/* Removes `path` and returns it, to be freed; NULL: the set does not have it. */
 char *path_set_take(struct path_set *s, const char *path);
 
-/* Takes out the first path below `path` (NULL: of all); NULL: there is none. To be freed. */
+/*
+ * Removes the first path below `path` (NULL: of all) and returns it, to be freed; NULL: there is
+ * none.
+ */
 char *path_set_take_below(struct path_set *s, const char *path);

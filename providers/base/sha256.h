@@ -1,5 +1,6 @@
 /*
- * sha256.h - SHA-256 (FIPS 180-4) of bytes in memory: a hash for which nobody can find other bytes.
+ * sha256.h - SHA-256 (FIPS 180-4) of bytes in memory: no other bytes with the same hash can be
+ * found.
  */
 #pragma once
 
