@@ -50,7 +50,10 @@ struct progress {
 	_Atomic bool has_no_room;
 	/* gets the same `moved_ms` and `sent`; outlives this one; NULL: none */
 	struct progress *also;
-	/* Called by the waiting thread, some times a second, after progress; NULL: no callback. */
+	/*
+	 * Called by the waiting thread, some times a second, when bytes were sent; NULL: no
+	 * callback.
+	 */
 	void (*told)(struct progress *p);
 };
 

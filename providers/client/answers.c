@@ -2,12 +2,15 @@
 
 #include <string.h>
 
-/* Files of this size are read for their text; larger items are parts of files. */
+/* Files up to this size are read for their text; larger items are parts of files. */
 #define SMALL_ITEM_MAX ((uint64_t)512 * 1024)
-/* Results of changes take 150 bytes each, a tenth of that when packed: below this it is not worth the sandbox's time. */
+/*
+ * The result of a change takes 150 bytes, and a tenth of that packed: fewer results are not worth
+ * the sandbox's time.
+ */
 #define RESULTS_MIN 64
 
-/* After so many missed signs of life a watch is dead. */
+/* A watch is dead after this many missed signs of life. */
 #define SIGNS_MISSED 3
 
 enum err listener_take_items(const struct listener *listener, const struct buf *in, struct error *e)
@@ -110,8 +113,8 @@ static bool is_data_due(const struct fetch_state *s, const struct fetch_piece *p
 }
 
 /*
- * Fewer bytes than were asked for only at the end of the file. Of a file without blocks the size
- * need not be the end, as in /sys.
+ * Only the end of the file may give fewer bytes than requested. A file without blocks, as in /sys,
+ * may end before its size.
  */
 static bool is_end_due(const struct fetch_state *s, const struct fetch_piece *piece)
 {
@@ -156,8 +159,8 @@ static bool is_fetch_complete(const void *state)
 }
 
 /*
- * More than any small file is asked for with, whose size may not be known. The round trips that a
- * connection of its own costs at first are few beside what so much takes.
+ * More than requests for small files ask for, whose sizes may not be known. The round trips that
+ * begin a connection of its own are few compared with the time for this many bytes.
  */
 #define BULK_MIN ((uint64_t)VERB_DATA_MAX)
 
@@ -170,7 +173,10 @@ static bool fetches_much(const struct fetch_state *s)
 	return bytes > BULK_MIN;
 }
 
-/* Several small files are mostly text. What is large is more often packed already, and costs the sandbox more. */
+/*
+ * Several small files are mostly text. A large file is more often packed already, and costs the
+ * sandbox more.
+ */
 static bool fetches_small_files(const struct fetch_state *s)
 {
 	size_t n = 0;
@@ -243,7 +249,7 @@ static enum err take_watch_event(void *state, const struct buf *in, size_t *at, 
 	return kind == ERR_OK ? s->sink(s->context, &event, e) : kind;
 }
 
-/* It has no good end. */
+/* A watch never ends with success. */
 static bool is_watch_complete(const void *state)
 {
 	(void)state;

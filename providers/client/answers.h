@@ -1,8 +1,10 @@
 /*
- * answers.h - whole answers of a helper, checked against the requests they answer; internal to helper_*.c.
+ * answers.h - whole answers of a helper, checked against their requests; internal to
+ * providers/client and providers/remote.
  *
- * Single records are decoded in wire_answers.c, and checked by answer_check.h. A listener hears the frames of one answer in order, however they came. Its
- * state, and what that points to, must outlive it.
+ * Single records are decoded in helper/wire_answers.c and checked by answer_check.h. A listener
+ * receives the frames of one answer in order, over any transport. Its state, and all that the state
+ * points to, must outlive it.
  */
 #pragma once
 
@@ -11,20 +13,23 @@
 #include "providers/helper/wire.h"
 
 struct listener {
-	/* Takes the record at `*at` and advances. What a caller's sink says comes out unchanged. */
+	/*
+	 * Takes the record at `*at` and advances. An error of a caller's sink is returned
+	 * unchanged.
+	 */
 	enum err (*hear)(void *state, const struct buf *in, size_t *at, struct error *e);
-	/* Whether nothing is missing. */
+	/* Whether the answer is complete. */
 	bool (*is_complete)(const void *state);
 	void *state;
-	bool packs_well; /* the answer, and what asks for it, are worth compressing on the way */
-	bool answer_packs_well; /* the answer is */
+	bool packs_well;        /* the answer and its request are worth compressing on the way */
+	bool answer_packs_well; /* the answer alone is worth compressing */
 	bool answer_is_bulk;    /* the answer may be large */
 };
 
-/* The payload of a FRAME_ITEMS. */
+/* Takes the payload of a FRAME_ITEMS. */
 enum err listener_take_items(
 	const struct listener *listener, const struct buf *in, struct error *e);
-/* The payload of the FRAME_END: the verb's own result. */
+/* Takes the payload of the FRAME_END: the verb's own result. */
 enum err listener_take_end(const struct listener *listener, const struct buf *in, struct error *e);
 
 struct hello_state {
@@ -52,8 +57,8 @@ struct fetch_state {
 	size_t items_count;
 	fetch_sink sink;
 	void *context;
-	size_t done;  /* items */
-	uint64_t got; /* bytes of the present one */
+	size_t done;  /* number of items */
+	uint64_t got; /* bytes of the present item */
 };
 
 struct listener fetch_listener(struct fetch_state *state);
@@ -67,7 +72,7 @@ struct apply_state {
 struct listener apply_listener(struct apply_state *state);
 
 struct watch_state {
-	/* The request of its check is NULL: none was asked for. Its sink is not used. */
+	/* `first.check.request` NULL: no list was asked for. The sink of `first` is not used. */
 	struct list_state first;
 	watch_sink sink;
 	void *context;
@@ -75,19 +80,22 @@ struct watch_state {
 
 #define AUTO_WATCH_STATE __attribute__((cleanup(watch_state_release)))
 void watch_state_release(struct watch_state *state);
-/* A watch has no good end. */
+/* A watch never ends with success. */
 struct listener watch_listener(struct watch_state *state);
-/* The call with the patience that a watch needs: nothing may change for days, but signs of life come all the time. */
+/*
+ * The call with the longer deadline of a watch: no change may come for days, but signs of life come
+ * all the time.
+ */
 struct call watch_call(const struct call *call);
 
 struct command_state {
 	command_sink sink;
 	void *context;
-	uint64_t next; /* where the record is followed from */
+	uint64_t next; /* position in the record from which the record is followed */
 	bool is_over;
 };
 
 struct listener command_listener(struct command_state *state);
 
-/* For an answer that is nothing but its end. */
+/* For an answer that consists of its end alone. */
 struct listener silent_listener(void);

@@ -19,7 +19,7 @@ static enum err ask(struct helper_client *h, const struct call *call, enum frame
 	return h->transport->ask(h->transport, call, type, payload, &listener, e);
 }
 
-/* ---- Its life ---- */
+/* ---- Life of a client ---- */
 
 /* Takes the transport, also on failure. */
 static enum err client_new(
@@ -109,7 +109,7 @@ const struct hello *helper_client_hello(const struct helper_client *h)
 	return &h->hello;
 }
 
-/* ---- The verbs ---- */
+/* ---- Verbs ---- */
 
 bool helper_client_is_late(const struct helper_client *h)
 {

@@ -1,10 +1,11 @@
 /*
  * client.h - the batch verbs through a helper program that runs in the sandbox.
  *
- * The client owns two file descriptors (pipes, a socket) on whose other end a helper serves. Any number of threads may
- * call at once: requests carry ids, one thread reads all answers and hands them to whoever waits. When the stream breaks
- * or makes no sense every waiting and later call fails with ERR_UNREACHABLE or ERR_PROTOCOL. A call that is cancelled or
- * makes no progress returns at once; its late answers are dropped.
+ * The client owns two file descriptors (pipes, a socket); a helper serves at their other end. Any
+ * number of threads may call at once: requests carry ids, and one thread reads all answers and
+ * passes them to the callers. When the stream breaks or makes no sense every waiting and later call
+ * fails with ERR_UNREACHABLE or ERR_PROTOCOL. A call that is cancelled or makes no progress returns
+ * at once; its late answers are dropped.
  */
 #pragma once
 
@@ -14,15 +15,21 @@
 
 struct helper_client;
 
-/* Says hello, so that a helper of another version is refused (ERR_PROTOCOL). Takes both descriptors, also on failure. */
+/*
+ * Exchanges the hello, so that a helper of another version is refused (ERR_PROTOCOL). Takes both
+ * descriptors, also on failure.
+ */
 enum err helper_client_new(struct helper_client **out, int to_fd, int from_fd,
 	const struct call *call, struct error *e);
 /* Ends the stream: a helper in serve mode exits. */
 void helper_client_free(struct helper_client *h);
 
-/* What a request to a helper that is started anew is like, for whoever starts it. */
+/* Properties of a request to a helper that is started anew, for the code that starts it. */
 enum run_flags {
-	/* To run it twice is as good as once: may be run again as long as no output was passed on. */
+	/*
+	 * Two runs are as good as one: the request may be run again as long as no output was passed
+	 * on.
+	 */
 	RUN_REPEATABLE = 1,
 	RUN_COMPRESSES = 2,    /* it and its answer are worth compressing on the way */
 	RUN_PLAIN = 4,         /* its answer is large and not: nothing is compressed */
@@ -30,7 +37,10 @@ enum run_flags {
 	RUN_BULK = 16,         /* its answer is large: nothing else should stand behind it */
 };
 
-/* Where an answer goes, in order, in pieces of any size: what the helper prints, then what is in a file it left. */
+/*
+ * Receives an answer, in order, in pieces of any size: the helper's output, then the contents of a
+ * file that the helper left.
+ */
 struct answer_sink {
 	execute_sink output;
 	execute_sink file;
@@ -38,15 +48,15 @@ struct answer_sink {
 };
 
 /*
- * The same over a helper program that is started anew for every request (`sandboxfs-helper once`). `run` hands the frames
- * of one request to it and passes on its answer; ERR_OK: it ended. Watching is not possible so. `hello` is what such a
- * helper answered when it was found.
+ * A client whose helper program is started anew for every request (`sandboxfs-helper once`). `run`
+ * passes the frames of one request to the program and its answer back; ERR_OK: the program ended.
+ * Such a client cannot watch. `hello` is the helper's answer when it was found.
  */
 struct helper_runner {
 	enum err (*run)(void *context, const struct call *call, const struct buf *frames,
 		unsigned flags, const struct answer_sink *sink, struct error *e);
-	bool is_armoured; /* what it prints is lines of base64; what is in a file never is */
-	bool is_late;     /* nothing is passed on before the answer is whole */
+	bool is_armoured; /* the output is lines of base64; the contents of a file never are */
+	bool is_late;     /* no output is passed on before the answer is whole */
 	void *context;
 };
 
@@ -54,13 +64,17 @@ enum err helper_client_new_runs(struct helper_client **out, const struct helper_
 	const struct hello *hello, struct error *e);
 
 /*
- * The same over a helper that serves while it is asked: it is started by the first request, and let go when nobody has asked
- * for `idle_ms`. Its stream may break: the requests on it fail with ERR_UNREACHABLE, and the next one starts another.
+ * A client whose helper serves while there are requests. The first request starts the helper, and
+ * the helper is released after `idle_ms` without one. When its stream breaks, the requests on it
+ * fail with ERR_UNREACHABLE, and the next one starts another helper.
  */
 struct helper_keeper {
-	/* Starts one; *fd is its input and its output, and the callee's to close. */
+	/* Starts a helper; *fd is its input and its output. The client closes *fd. */
 	enum err (*start)(void *context, const struct call *call, int *fd, struct error *e);
-	/* One was started and hung up: puts right what can be. After ERR_OK it is started once more. */
+	/*
+	 * A helper was started and hung up: repairs the cause where possible. After ERR_OK the
+	 * client starts the helper once more.
+	 */
 	enum err (*mend)(void *context, const struct call *call, struct error *e);
 	int64_t idle_ms;
 	void *context;
@@ -71,7 +85,9 @@ enum err helper_client_new_kept(struct helper_client **out, const struct helper_
 
 const struct hello *helper_client_hello(const struct helper_client *h);
 
-/* Whether answers are passed on only once they are whole: then they should be bounded by whoever asks. */
+/*
+ * Whether answers are passed on only when they are whole: then the caller should limit their size.
+ */
 bool helper_client_is_late(const struct helper_client *h);
 
 enum err helper_client_list(struct helper_client *h, const struct call *call,
@@ -85,8 +101,9 @@ enum err helper_client_watch(struct helper_client *h, const struct call *call,
 	const struct watch_request *request, watch_sink sink, void *context, struct error *e);
 
 /*
- * One request of those that start a command or follow it, as helper/command.h says: the last piece says how it stands. It
- * may be asked again, from the last piece that came, when it failed.
+ * One request that starts or follows a command, as in helper/command.h. The last piece has the
+ * state of the command. After a failure the request may be sent again, from the last piece that
+ * came.
  */
 enum err helper_client_command(struct helper_client *h, const struct call *call,
 	const struct command_request *request, command_sink sink, void *context, struct error *e);

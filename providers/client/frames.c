@@ -5,14 +5,14 @@
 #include <ctype.h>
 #include <string.h>
 
-/* It is alone with its helper. */
+/* A helper that is started anew has one request. */
 #define REQUEST_ID 1
 /* The helper's own lines have 1024 characters. */
 #define ARMOUR_LINE_MAX 1024
 
 /* ---- The request ---- */
 
-/* From the end: each piece makes room for the headers before it. */
+/* From the end: the headers before each piece need room. */
 bool frames_of_request(struct buf *request, size_t start, enum frame_type type)
 {
 	size_t len = request->len - start, count = len ? (len - 1) / FRAME_PAYLOAD_MAX + 1 : 1;
@@ -87,7 +87,7 @@ static enum err take_header(struct frames_reader *r)
 	return kind == ERR_OK ? check_frame(&r->frame, &r->why) : kind;
 }
 
-/* The helper says why it reads no request. */
+/* The helper's reason for reading no request. */
 static enum err take_last_words(const struct buf *in, struct error *e)
 {
 	enum err kind = wire_get_end(in, e);
@@ -105,7 +105,7 @@ static enum err end_answer(struct frames_reader *r)
 	return r->turn ? r->turn(r->turn_context, &r->why) : ERR_OK;
 }
 
-/* The one that is complete. */
+/* Takes the complete frame. */
 static enum err take_frame(struct frames_reader *r)
 {
 	struct buf in = { .bytes = r->bytes.bytes + FRAME_HEADER_SIZE,
@@ -212,7 +212,7 @@ enum err frames_reader_take(struct frames_reader *r, const void *bytes, size_t l
 	return kind == ERR_OK ? ERR_OK : pass_on(&r->why, e);
 }
 
-/* Whether what came of the first frame could be one. */
+/* Whether the bytes so far could be the first frame. */
 static bool begins_as_frame(const struct frames_reader *r)
 {
 	unsigned char header[FRAME_HEADER_SIZE];
@@ -222,7 +222,10 @@ static bool begins_as_frame(const struct frames_reader *r)
 		memcmp(r->bytes.bytes, header, r->bytes.len < 4 ? r->bytes.len : 4) == 0;
 }
 
-/* A transport of text may keep its end for itself; of one that is cut off as much counts as can be read. */
+/*
+ * A transport of text may drop the last line end. Of a line that is cut off, the readable part
+ * counts.
+ */
 static void take_last_line(struct frames_reader *r)
 {
 	r->line.len -= r->line.len % 4;

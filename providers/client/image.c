@@ -19,7 +19,7 @@
 		".popsection\n");                                                                  \
 	extern const unsigned char helper_##machine##_start[], helper_##machine##_end[]
 
-/* The build says which there are: HELPER_IMAGE_<machine> is a path. */
+/* The build defines the path of each program: HELPER_IMAGE_<machine>. */
 #ifdef HELPER_IMAGE_x86_64
 CARRY(x86_64, HELPER_IMAGE_x86_64);
 #endif
@@ -45,7 +45,7 @@ static const struct carried {
 #endif
 #ifdef HELPER_IMAGE_armv7l
 	{ "armv7l", helper_armv7l_start, helper_armv7l_end },
-	{ "armv8l", helper_armv7l_start, helper_armv7l_end }, /* as a 32-bit program has it */
+	{ "armv8l", helper_armv7l_start, helper_armv7l_end }, /* the machine of a 32-bit program */
 #endif
 #ifdef HELPER_IMAGE_riscv64
 	{ "riscv64", helper_riscv64_start, helper_riscv64_end },
@@ -53,7 +53,7 @@ static const struct carried {
 	{ NULL, NULL, NULL },
 };
 
-/* A member of gzip ends with it, in little endian (RFC 1952). */
+/* The unpacked length is at the end of a gzip member, in little endian (RFC 1952). */
 static size_t unpacked_len(const unsigned char *end)
 {
 	return end[-4] | (size_t)end[-3] << 8 | (size_t)end[-2] << 16 | (size_t)end[-1] << 24;

@@ -1,30 +1,31 @@
 /*
- * image.h - the static helper programs that sandboxfs carries, one for each processor it could be built for.
+ * image.h - the static helper programs inside sandboxfs, one for each processor that the build
+ * supports.
  */
 #pragma once
 
 #include "providers/base/buf.h"
 
 struct helper_image {
-	const unsigned char *packed; /* of the program itself: nothing to free */
+	const unsigned char *packed; /* part of the program itself: not to be freed */
 	size_t packed_len;
 	size_t len; /* unpacked */
 };
 
-/* `machine` as `uname -m` says it there. False: none for this processor is carried. */
+/* `machine` as `uname -m` prints it there. false: no helper for this processor. */
 bool helper_image_find(const char *machine, struct helper_image *out);
 
-/* All that are carried, from 0 on. False: there are no more. */
+/* All programs, from 0 on. false: there are no more. */
 bool helper_image_at(size_t index, const char **machine, struct helper_image *out);
 
 /* "sandboxfs-helper-" and sixteen digits */
 #define HELPER_IMAGE_NAME_SIZE 34
 
-/* The bytes of the program. */
+/* Appends the bytes of the program. */
 enum err helper_image_unpack(const struct helper_image *image, struct buf *out, struct error *e);
 
 /*
- * The name to store the program under. The name contains a hash (XXH3, 64 bits) of what is carried:
+ * The name to store the program under. The name contains a hash (XXH3, 64 bits) of the program:
  * another build has another name.
  */
 void helper_image_name(const struct helper_image *image, char out[HELPER_IMAGE_NAME_SIZE]);

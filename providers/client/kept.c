@@ -1,7 +1,8 @@
 /*
- * Requests to a helper that serves while it is asked: the first one starts it, all share it, and when nobody has asked for a
- * while it is let go. One whose stream broke, or that fell silent, is left to those that still wait for it; the next request
- * starts another.
+ * Requests to a helper that serves while there are requests. The first one starts the helper, all
+ * share it, and it is released when no request has come for a while. A helper whose stream broke,
+ * or that fell silent, is left to the requests that still wait for it; the next request starts
+ * another.
  */
 #include "providers/base/cleanup.h"
 #include "providers/base/condition.h"
@@ -20,14 +21,14 @@ struct session {
 struct kept_transport {
 	struct helper_transport base;
 	struct helper_keeper keeper;
-	pthread_t thread;         /* lets go of what is idle */
-	pthread_mutex_t starting; /* held while one is started */
+	pthread_t thread;         /* releases a helper that is idle */
+	pthread_mutex_t starting; /* held while a helper is started */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	unsigned starts;         /* lock; that are over */
-	struct error failure;    /* lock; of the last one */
+	unsigned starts;         /* lock; number of starts that are over */
+	struct error failure;    /* lock; of the last start */
 	struct session *current; /* lock; NULL: none runs */
-	int64_t idle_since_ms;   /* lock; while nobody uses the current one */
+	int64_t idle_since_ms;   /* lock; time since which no request has used the current one */
 	bool is_closing;         /* lock */
 };
 
@@ -38,17 +39,17 @@ static void session_free(struct session *s)
 	free(s);
 }
 
-/* How often somebody looks whether another has started one, in ms. */
+/* The time between two looks whether another request has started a helper, in ms. */
 #define STARTING_LOOK_MS 20
 
-/* ---- Starting one ---- */
+/* ---- Starting a helper ---- */
 
-/* *is_stillborn: it was started, and hung up. */
+/* *is_stillborn: the helper was started, and hung up. */
 static enum err start(struct kept_transport *t, const struct call *call, struct session **out,
 	bool *is_stillborn, struct error *e)
 {
 	struct session *s = calloc(1, sizeof *s);
-	/* What it is started for may be silent for hours; a start is not. */
+	/* A request may be silent for hours; a start may not. */
 	struct call brief = call ? *call : (struct call){ 0 };
 	struct hello hello;
 	int fd;
@@ -86,9 +87,9 @@ static enum err start_or_mend(
 	return kind == ERR_OK ? ERR_OK : error_set(e, kind, "%s", why.text);
 }
 
-/* ---- Sharing it ---- */
+/* ---- Sharing a helper ---- */
 
-/* Leaves one that is broken to its users. */
+/* A broken helper is left to its users. */
 static struct session *use_current(struct kept_transport *t)
 {
 	struct session *s, *idle = NULL;
@@ -106,7 +107,7 @@ static struct session *use_current(struct kept_transport *t)
 	return s;
 }
 
-/* For those who waited for it as well; NULL: it failed. */
+/* The result is also for the requests that waited for the start. `s` NULL: the start failed. */
 static void publish(struct kept_transport *t, struct session *s, const struct error *why)
 {
 	pthread_mutex_lock(&t->lock);
@@ -130,7 +131,10 @@ static unsigned starts_so_far(struct kept_transport *t, struct error *failure)
 	return starts;
 }
 
-/* Who waited for a start that failed has its failure: each trying anew would take the time of all. */
+/*
+ * A request that waited for a start that failed gets its error: if each tried anew, all would have
+ * to wait.
+ */
 static enum err get_started(struct kept_transport *t, const struct call *call, unsigned seen,
 	struct session **out, struct error *e)
 {
@@ -147,7 +151,7 @@ static enum err get_started(struct kept_transport *t, const struct call *call, u
 	return why.kind == ERR_OK ? ERR_OK : error_set(e, why.kind, "%s", why.text);
 }
 
-/* Another request may be starting one for as long as it has time. */
+/* Another request may take all of its time for a start. */
 static enum err lock_starting(struct kept_transport *t, const struct call *call, struct error *e)
 {
 	enum err kind = ERR_OK;
@@ -187,7 +191,10 @@ static void put(struct kept_transport *t, struct session *s)
 		session_free(s);
 }
 
-/* A stream can be dead without having broken: one that said nothing in a request's whole time is left to its users. */
+/*
+ * A stream can be dead without being broken. A helper that sent no byte in a request's whole time
+ * is left to its users.
+ */
 static void leave_if_mute(struct kept_transport *t, const struct session *s, int64_t asked_ms)
 {
 	if (s->stream->heard_ms(s->stream) > asked_ms)
@@ -215,14 +222,17 @@ static enum err ask(struct helper_transport *base, const struct call *call, enum
 	return kind;
 }
 
-/* ---- Letting go ---- */
+/* ---- Releasing a helper ---- */
 
 static void wait_until(struct kept_transport *t, int64_t end_ms)
 {
 	condition_wait_until(&t->changed, &t->lock, end_ms);
 }
 
-/* Returns what is idle for long enough, once it is; NULL: it closes. With the lock held. */
+/*
+ * Returns a helper that has been idle for long enough, once it is; NULL: the transport closes. With
+ * the lock held.
+ */
 static struct session *await_idle_locked(struct kept_transport *t)
 {
 	while (!t->is_closing) {
@@ -271,7 +281,7 @@ static void kept_free(struct helper_transport *base)
 	free(t);
 }
 
-/* ---- Its life ---- */
+/* ---- Life of the transport ---- */
 
 static bool start_thread(struct kept_transport *t)
 {

@@ -12,14 +12,16 @@
 #include <sys/eventfd.h>
 #include <sys/uio.h>
 
-/* What may wait for one caller: a few of the largest frames. */
+/* The most bytes that wait for one caller: a few of the largest frames. */
 #define QUEUED_MAX ((size_t)4 * 1024 * 1024)
-/* System calls in one direction before the other has its turn. */
+/* System calls in one direction before it is the other's turn. */
 #define TURN 16
-/* Given to one write(2), so that the lock is soon free again. */
+/* The most bytes of one write(2), so that the lock is soon free again. */
 #define WRITE_MAX ((size_t)256 * 1024)
 
-/* A request on its way out. Belongs to the link, since a frame once begun must be sent whole. */
+/*
+ * A request that is being sent. Belongs to the link, since a frame once begun must be sent whole.
+ */
 struct outgoing {
 	struct outgoing *next;
 	uint32_t id;
@@ -27,30 +29,31 @@ struct outgoing {
 	struct buf payload;
 	size_t framed; /* bytes of the payload in frames up to the present one */
 	unsigned char header[FRAME_HEADER_SIZE];
-	size_t header_left, frame_left; /* of the present frame */
+	size_t header_left, frame_left; /* left of the present frame */
 	bool is_begun;
 	bool is_dropped; /* ends with the present frame */
 };
 
 struct helper_link {
 	pthread_t thread;
-	int wake_fd; /* an eventfd: look again at what the lock guards */
+	int wake_fd; /* an eventfd: the state under the lock has changed */
 
 	pthread_mutex_t lock;
 	struct exchange *exchanges;    /* lock */
 	struct outgoing *first, *last; /* lock */
 	uint32_t last_id;              /* lock */
-	struct error broken;           /* lock; ERR_OK: it is whole */
+	struct error broken;           /* lock; ERR_OK: the link is whole */
 	bool is_closing;               /* lock */
-	bool is_held;                  /* lock; `arriving` is complete and has no place to go */
+	/* lock; `arriving` is complete and its exchange has no room */
+	bool is_held;
 
-	_Atomic int64_t heard_ms; /* when the helper last said something */
+	_Atomic int64_t heard_ms; /* when the helper last sent a byte */
 
-	/* The thread's own. */
+	/* Used by the thread alone. */
 	int to_fd, from_fd;
 	unsigned char header[FRAME_HEADER_SIZE];
 	struct frame frame;
-	size_t got;               /* of the header, or of the payload */
+	size_t got;               /* bytes so far of the header, or of the payload */
 	struct arrival *arriving; /* NULL: the header is being read */
 };
 
@@ -98,7 +101,7 @@ static void outgoing_free(struct outgoing *o)
 	free(o);
 }
 
-/* After `place`, or at the end where that is NULL. */
+/* After `place`; NULL: at the end. */
 static void queue_locked(struct helper_link *l, struct outgoing *place, struct outgoing *o)
 {
 	if (!place)
@@ -158,7 +161,7 @@ static void begin_frame(struct outgoing *o)
 	o->is_begun = true;
 }
 
-/* One write(2) of the present frame: its result. */
+/* One write(2) of the present frame; returns its result. */
 static ssize_t write_piece(int fd, struct outgoing *o)
 {
 	size_t len = o->frame_left < WRITE_MAX ? o->frame_left : WRITE_MAX;
@@ -179,7 +182,7 @@ static ssize_t write_piece(int fd, struct outgoing *o)
 	return sent;
 }
 
-/* Whoever still waits for its request to leave has come nearer to that. */
+/* The requests that still wait to be sent have made progress. */
 static void note_progress_locked(const struct helper_link *l)
 {
 	for (const struct exchange *x = l->exchanges; x; x = x->next)
@@ -248,7 +251,10 @@ static bool has_room_locked(const struct exchange *x, size_t len)
 	return !x->first || x->queued_bytes + cost_of(len) <= QUEUED_MAX;
 }
 
-/* Gives the complete frame to whom it concerns, or holds it. Nobody: the call was given up. */
+/*
+ * Passes the complete frame to its exchange, or keeps it until there is room. No exchange: the call
+ * was given up.
+ */
 static void deliver(struct helper_link *l)
 {
 	struct exchange *x;
@@ -292,7 +298,7 @@ static enum err begin_arrival(struct helper_link *l, struct error *e)
 	return ERR_OK;
 }
 
-/* The helper says why it stops: everybody's error. */
+/* The helper's reason for stopping: every request fails with it. */
 static enum err last_words(const struct arrival *a, struct error *e)
 {
 	struct buf in = { .bytes = (unsigned char *)a->bytes, .len = a->len, .max = a->len };
@@ -304,7 +310,7 @@ static enum err last_words(const struct arrival *a, struct error *e)
 	return error_set(e, kind, "the helper ended: %s", said.text);
 }
 
-/* One read(2): its result, or 0 when the stream has ended. */
+/* One read(2); returns its result, or 0 when the stream has ended. */
 static ssize_t read_piece(struct helper_link *l)
 {
 	unsigned char *dst = l->arriving ? l->arriving->bytes : l->header;
@@ -375,7 +381,7 @@ static enum err read_some(struct helper_link *l, struct error *e)
 
 /* ---- The thread ---- */
 
-/* What to wait for; false: the link is being closed. */
+/* The events to wait for; false: the link is being closed. */
 static bool look(struct helper_link *l, struct pollfd p[3])
 {
 	bool goes_on;
@@ -398,7 +404,9 @@ static enum err move(struct helper_link *l, const struct pollfd p[3], struct err
 		eventfd_read(l->wake_fd, &ignored);
 	if (is_held(l))
 		deliver(l);
-	/* Reading first: what a helper said before it went away is worth more than that it went. */
+	/*
+	 * Reading comes first: the helper's last message is worth more than the fact that it ended.
+	 */
 	if (p[1].revents)
 		kind = read_some(l, e);
 	if (kind == ERR_OK && p[2].revents)
@@ -515,7 +523,7 @@ void helper_link_free(struct helper_link *l)
 
 /* ---- Exchanges ---- */
 
-/* Ids come round after four thousand million; 0 is the stream's own. */
+/* Ids repeat after four thousand million; 0 is for the stream itself. */
 static uint32_t next_id_locked(struct helper_link *l)
 {
 	do
@@ -586,7 +594,7 @@ static struct arrival *pop_locked(struct exchange *x)
 	return a;
 }
 
-/* ERR_OK and NULL: nothing yet. */
+/* ERR_OK and NULL: no frame yet. */
 static enum err try_next(struct exchange *x, struct arrival **out, struct error *e)
 {
 	enum err kind = ERR_OK;
@@ -620,7 +628,10 @@ enum err exchange_next(
 	}
 }
 
-/* What has not begun to leave is simply not sent; else the helper hears of it, before any other request. */
+/*
+ * A request of which no byte was sent is dropped. Otherwise the helper gets a cancel, before any
+ * other request.
+ */
 static void give_up_locked(struct exchange *x)
 {
 	struct outgoing *request = find_outgoing_locked(x->link, x->id);

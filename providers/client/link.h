@@ -1,10 +1,11 @@
 /*
  * link.h - requests to a helper program and their answers, on one stream; for client.c.
  *
- * One thread does all reading and writing, without ever blocking in either, so that two full pipes cannot hold each
- * other up; it blocks every signal, so that a stream that broke raises no SIGPIPE elsewhere. It hands answers on as whole
- * frames, which the caller decodes in its own thread. What waits for one caller is bounded: where a caller does not take
- * its answers, nothing more is read until it does or gives up. So a sink must not make another call on the same link.
+ * One thread does all reading and writing, and never blocks in either: two full pipes cannot block
+ * each other. The thread blocks every signal, so that a broken stream raises no SIGPIPE elsewhere.
+ * Answers are passed on as whole frames, which the caller decodes in its own thread. The frames
+ * that wait for one caller are limited: where a caller does not take its answers, no more is read
+ * until it does or gives up. So a sink must not make another call on the same link.
  */
 #pragma once
 
@@ -19,9 +20,9 @@ enum err helper_link_new(struct helper_link **out, int to_fd, int from_fd, struc
 /* Closes the stream. No exchange may be left. */
 void helper_link_free(struct helper_link *l);
 
-/* The other end hung up, or made no sense: whatever is asked fails. */
+/* The helper hung up, or made no sense: every request fails. */
 bool helper_link_is_broken(struct helper_link *l);
-/* When the helper last said something, on the monotonic clock; 0: never. */
+/* When the helper last sent a byte, on the monotonic clock; 0: never. */
 int64_t helper_link_heard_ms(const struct helper_link *l);
 
 /* The payload of one frame of an answer. */
@@ -32,27 +33,27 @@ struct arrival {
 	unsigned char bytes[];
 };
 
-/* One request and its answers. Lives on its caller's stack, who sees only the functions. */
+/* One request and its answers. Lives on the caller's stack; the caller uses only the functions. */
 struct exchange {
 	struct helper_link *link;
-	struct exchange *next; /* the link's lock, as all that follow */
+	struct exchange *next; /* under the link's lock, as all fields below */
 	uint32_t id;
-	int wake_fd; /* an eventfd: something moved, or the link broke */
+	int wake_fd; /* an eventfd: there was progress, or the link broke */
 	struct arrival *first, *last;
 	size_t queued_bytes;
 	bool is_sent;
-	bool is_over;            /* its end has come */
-	struct outgoing *cancel; /* ready, so that giving up cannot fail */
+	bool is_over;            /* the answer's end has come */
+	struct outgoing *cancel; /* allocated in advance, so that giving up cannot fail */
 };
 
 /* Takes the payload. After ERR_OK exchange_end() must follow. */
 enum err exchange_begin(struct exchange *x, struct helper_link *l, enum frame_type type,
 	struct buf *payload, struct error *e);
 /*
- * The next frame of the answer, which the caller frees. ERR_TIMEOUT, ERR_INTERRUPTED as base/call.h says; what moves the
- * deadline are bytes of this request, frames of its answer and signs of life.
+ * The next frame of the answer, which the caller frees. ERR_TIMEOUT, ERR_INTERRUPTED as in
+ * base/call.h. Bytes of this request, frames of its answer and signs of life count as progress.
  */
 enum err exchange_next(
 	struct exchange *x, const struct call *call, struct arrival **out, struct error *e);
-/* Gives the request up where its end has not come; what still comes is dropped. */
+/* Gives the request up if its answer has not ended; later frames are dropped. */
 void exchange_end(struct exchange *x);

@@ -11,7 +11,7 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
-/* A helper whose input has ended finishes what it does; past this it is killed. */
+/* A helper whose input has ended finishes its work; after this time it is killed. */
 #define STOP_MS 5000
 
 /* The descriptors the program is started with; standard error is ours. */
@@ -25,7 +25,7 @@ enum helper_fd {
 	HELPER_FDS
 };
 
-/* What is open only until the helper runs; -1: none. */
+/* Open only until the helper runs; -1: none. */
 struct channel {
 	int to_helper, from_us;
 	int to_us, from_helper;
@@ -77,8 +77,8 @@ static enum err start(struct helper_process *h, const struct channel *c, int bas
 		c->program };
 
 	/*
-	 * By the child's own /proc entry: ours is closed to every other process where a key is held
-	 * (tools/secrecy.h).
+	 * By the child's own /proc entry: ours is closed to every other process when this process
+	 * has a key (tools/secrecy.h).
 	 */
 	return spawn_program(&h->pid, "/proc/self/fd/5", argv, fds, HELPER_FDS, e);
 }

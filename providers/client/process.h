@@ -1,8 +1,9 @@
 /*
  * process.h - the helper program as a child process of ours, on two pipes.
  *
- * The program runs from memory, so that it need not be installed. It ends when its standard input does, which is when we
- * stop it or die. (A death signal would follow the thread that started it, not the process.)
+ * The program runs from memory, so it need not be installed. It ends when its standard input does,
+ * which is when we stop it or die. (A death signal would follow the thread that started it, not the
+ * process.)
  */
 #pragma once
 
@@ -17,10 +18,10 @@ struct helper_process {
 
 /*
  * Serves `dir` below the directory `base_fd`, to which no symbolic link leads, with the staging
- * directory `staging_fd`. All stay the caller's.
+ * directory `staging_fd`. The caller keeps both descriptors.
  */
 enum err helper_process_start(struct helper_process *h, int base_fd, const char *dir,
 	int staging_fd, const struct call *call, struct error *e);
 
-/* Ends and waits for it; also one that was never started. */
+/* Ends the process and waits for it. Allowed for one that was never started. */
 void helper_process_stop(struct helper_process *h);

@@ -1,9 +1,8 @@
 /*
- * transport.h - how one request gets to a helper and its answer back; internal to helper_*.c.
+ * transport.h - how one request gets to a helper and its answer back; internal to providers/client.
  *
- * Three ways: a stream to a helper that serves, such a stream that is there while it is used, and a helper that is started
- * anew for each request. Any number of threads may
- * ask at once.
+ * Three ways: a stream to a helper that serves, such a stream that exists while it is used, and a
+ * helper that is started anew for each request. Any number of threads may ask at once.
  */
 #pragma once
 
@@ -12,19 +11,20 @@
 
 struct helper_transport {
 	/*
-	 * Asks, lets the listener hear the answer, and gives its result. Takes the payload, of which is known that it is whole.
-	 * ERR_UNSUPPORTED: this way cannot carry such a request.
+	 * Sends the request, passes the answer to the listener, and returns the result. Takes the
+	 * payload, which must be whole. ERR_UNSUPPORTED: this transport cannot carry such a
+	 * request.
 	 */
 	enum err (*ask)(struct helper_transport *t, const struct call *call, enum frame_type type,
 		struct buf *payload, const struct listener *listener, struct error *e);
-	/* Whether nothing can be asked of it any more. NULL: that never is so. */
+	/* Whether every later request would fail. NULL: never. */
 	bool (*is_broken)(const struct helper_transport *t);
-	/* When it last said something, on the monotonic clock. NULL: nobody knows. */
+	/* When the helper last sent a byte, on the monotonic clock. NULL: not known. */
 	int64_t (*heard_ms)(const struct helper_transport *t);
 	void (*free)(struct helper_transport *t);
 };
 
-/* Whether a helper is there and of our version; a fault is ERR_PROTOCOL, as of check_hello(). */
+/* Whether a helper is there and of our version; an error is ERR_PROTOCOL, as of check_hello(). */
 enum err helper_say_hello(
 	struct helper_transport *t, const struct call *call, struct hello *out, struct error *e);
 

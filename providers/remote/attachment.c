@@ -79,7 +79,7 @@ enum err attachment_attach(struct attachment *a, const struct remote_ops *ops,
 	return ERR_OK;
 }
 
-/* ---- Whether it is there ---- */
+/* ---- Whether the sandbox exists ---- */
 
 static enum err say_gone(const struct attachment *a, struct error *e)
 {
@@ -98,7 +98,7 @@ void attachment_note_gone(struct attachment *a)
 
 enum err attachment_note(struct attachment *a, enum err kind, struct error *e)
 {
-	/* One that was never attached may be somebody's typing mistake. */
+	/* The ID of a sandbox that was never attached may be a typing mistake. */
 	if (kind != ERR_NOT_FOUND || !a->has_remote)
 		return kind;
 	attachment_note_gone(a);
@@ -146,7 +146,7 @@ void attachment_describe(const struct attachment *a, struct sandbox_info *out)
 	remote_describe(&a->remote, out);
 }
 
-/* ---- One that was made and is of no use ---- */
+/* ---- A new sandbox that cannot be used ---- */
 
 void attachment_discard(
 	const struct provider_ops *ops, const struct provider_config *cfg, const char *id)

@@ -13,12 +13,12 @@ struct remote_commands {
 };
 
 /*
- * What the reaper is told: there is a command, so that one request is enough to end it; and its
- * start was answered, so that none of it can come late.
+ * Argument of the reaper. ASKED: there is a command, so one request is enough to end it. ANSWERED:
+ * also, its start was answered, so no start can come late.
  */
 enum start { START_ASKED = 1, START_ANSWERED };
 
-/* ---- Ending what nobody waits for ---- */
+/* ---- Ending commands that no call waits for ---- */
 
 static enum err note_found(
 	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
@@ -42,7 +42,7 @@ static enum err signal_by_script(const struct remote *r, const struct call *call
 		r->ops.context, call, argv, RUN_REPEATABLE, NULL, note_found, found, &exit_code, e);
 }
 
-/* The supervisor in the sandbox sees to KILL by itself: after one request there is nothing to do here. */
+/* The supervisor in the sandbox sends KILL by itself: after one request the work here is done. */
 static enum err send_signal(void *context, const struct call *call, const char *marker,
 	unsigned started, int signal, bool *found, struct error *e)
 {
@@ -58,7 +58,7 @@ static enum err send_signal(void *context, const struct call *call, const char *
 	return kind;
 }
 
-/* ---- What is kept ---- */
+/* ---- State of all commands ---- */
 
 enum err remote_commands_new(struct remote_commands **out, const struct remote *r, struct error *e)
 {
@@ -90,7 +90,7 @@ void remote_command_forget(const struct remote *r, const char *marker)
 	remote_names_add(r->leftovers, name);
 }
 
-/* ---- One command ---- */
+/* ---- A single command ---- */
 
 enum err remote_run_output(
 	struct remote_run *run, enum stream stream, const void *bytes, size_t len, struct error *e)
@@ -116,8 +116,8 @@ static enum err check_cwd(const char *cwd, struct error *e)
 }
 
 /*
- * A command whose answer was lost runs on, until its time; without the helper what the command
- * started is ended here when that has come.
+ * A command whose answer was lost runs on, until its time limit. Without the helper, processes of a
+ * command that timed out are ended from here.
  */
 static bool shall_end(const struct remote_run *run, const struct call *call, enum err kind)
 {

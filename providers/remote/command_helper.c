@@ -1,13 +1,16 @@
-/* A command that the helper program records, and follows request by request. */
+/* A command that the helper program records; this side follows the record request by request. */
 #include "providers/asking.h"
 #include "providers/base/cleanup.h"
 #include "providers/remote/command_inside.h"
 
 #include <string.h>
 
-/* One request lasts so long at most: what stands between us and the sandbox may give up on longer ones. */
+/* The longest duration of a request: proxies on the way may give up longer ones. */
 #define WAIT_MAX_MS 20000
-/* Where output comes with the end of a request alone, it is to come soon; and in portions that any transport takes. */
+/*
+ * Where output comes only with the end of a request, requests must end soon, and with answers of a
+ * size that any transport takes.
+ */
 #define MORE_MS         1000
 #define PROMPT_MS       100
 #define ANSWER_MAX      ((uint32_t)4 * 1024 * 1024)
@@ -16,9 +19,10 @@ struct following {
 	struct remote_run *run;
 	struct command_request request;
 	const char **forget;
-	char records[REMOTE_NAMES_MAX][REMOTE_NAME_SIZE]; /* those of `forget` */
-	struct command_piece last;                        /* that came */
-	struct asking asking;                             /* again, from where the answer ended */
+	char records[REMOTE_NAMES_MAX][REMOTE_NAME_SIZE]; /* the strings of `forget` */
+	struct command_piece last;                        /* the last piece that came */
+	/* for sending the request again, from where the answer ended */
+	struct asking asking;
 	int64_t pause_ms; /* before the next request, where output is wanted promptly */
 };
 
@@ -31,7 +35,7 @@ static size_t count_words(const char *const *words)
 	return count;
 }
 
-/* Well within the deadline on progress, which a silent command is not to miss. */
+/* Well within the deadline on progress, which a silent command must not miss. */
 static uint32_t wait_ms(const struct call *call)
 {
 	int64_t limit_ms = call_progress_ms(call);
@@ -39,7 +43,10 @@ static uint32_t wait_ms(const struct call *call)
 	return limit_ms < 0 || limit_ms / 2 > WAIT_MAX_MS ? WAIT_MAX_MS : (uint32_t)(limit_ms / 2);
 }
 
-/* A helper that is kept is told here; one that is started for each request is so with any of them (runner.c). */
+/*
+ * The records to remove go to a helper that is kept with this request; a helper that is started for
+ * each request gets them with any request (runner.c).
+ */
 static size_t take_records(struct following *f)
 {
 	const struct remote *r = f->run->r;
@@ -78,7 +85,7 @@ static void make_request(struct following *f, const struct call *call)
 		.forget_count = take_records(f) };
 }
 
-/* It was started, or will never be: only what came of it is asked for from now on. */
+/* The command was started, or never will be: later requests ask only for its result. */
 static void follow_from(struct following *f, uint64_t next)
 {
 	f->asking.failures = 0;
@@ -103,15 +110,15 @@ static enum err take_piece(void *context, const struct command_piece *piece, str
 	}
 }
 
-/* Once that was said it does not matter how the answer ended. */
+/* After a last piece the end of the answer does not matter. */
 static bool is_over(const struct following *f)
 {
 	return f->last.kind >= COMMAND_ENDED;
 }
 
 /*
- * Who is to be heard at once is, after a silence; while it goes on speaking, one request a second is enough. What the first
- * one brings is the beginning, which is long.
+ * Output after a silence is passed on at once; while output goes on, one request a second is
+ * enough. The first request brings the beginning, which is long.
  */
 static enum err keep_pace(
 	struct following *f, int64_t began_ms, const struct call *call, struct error *e)
@@ -146,7 +153,10 @@ static enum err follow(struct following *f, const struct call *call, struct erro
 	return is_over(f) ? ERR_OK : error_set(e, kind, "%s", why.text);
 }
 
-/* The request that was given up had output that comes with its end, or was still on its way. */
+/*
+ * The request that was given up had output that comes only with its end, or that was still on its
+ * way.
+ */
 static void look_once_more(struct following *f)
 {
 	const struct call brief = { .progress_ms = REMOTE_LAST_LOOK_MS, .is_background = true };

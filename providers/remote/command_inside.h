@@ -1,5 +1,5 @@
 /*
- * command_inside.h - what both ways of running a command share; internal to remote_command*.c.
+ * command_inside.h - shared by both ways of running a command; internal to command*.c.
  */
 #pragma once
 
@@ -15,25 +15,25 @@ struct remote_run {
 	const char *marker; /* COMMAND_MARKER_LEN digits */
 	execute_sink sink;
 	void *sink_context;
-	bool has_refused; /* the sink */
-	bool is_prompt;   /* output is wanted as soon as it is there, request or not */
-	bool has_started; /* the helper said so */
+	bool has_refused; /* the sink refused */
+	bool is_prompt;   /* output is wanted at once, also before the request ends */
+	bool has_started; /* the helper reported the start */
 	struct execute_result *result;
 };
 
-/* Who cancelled a command hears within a second, and before that what it said so far. */
+/* A cancelled call returns within a second. Before that it passes on the output so far. */
 #define REMOTE_LAST_LOOK_MS 700
 
-/* To the caller's sink. */
+/* Passes output to the caller's sink. */
 enum err remote_run_output(
 	struct remote_run *run, enum stream stream, const void *bytes, size_t len, struct error *e);
 
 enum err remote_run_helper(struct remote_run *run, const struct call *call, struct error *e);
-/* By the vendor's own call, where no helper runs. */
+/* With the vendor's own call, where the helper cannot run. */
 enum err remote_run_plain(struct remote_run *run, const struct call *call, struct error *e);
 
-/* What the names of records begin with; their markers follow. */
+/* The prefix of the names of records; their markers follow. */
 #define REMOTE_RECORD "command-"
 
-/* Nobody will follow its record any more: the next request removes it. */
+/* The record is not followed any more: the next request removes it. */
 void remote_command_forget(const struct remote *r, const char *marker);

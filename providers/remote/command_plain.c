@@ -11,9 +11,9 @@
 #include <string.h>
 
 /*
- * $1 the directory to run in, $2 the marker, $3 a file with its input or nothing, $4 its time limit
- * in whole seconds or nothing, $5 the command, the rest its environment. The shell has the file open
- * when that loses its name.
+ * $1 is the directory to run in, $2 the marker, $3 a file with its input or nothing, $4 its time
+ * limit in whole seconds or nothing, $5 the command, the rest its environment. The shell opens the
+ * input before the file is removed.
  */
 static const char script[] =
 	"dir=$1 marker=$2 input=$3 limit=$4 text=$5\n"
@@ -24,7 +24,7 @@ static const char script[] =
 	"unset OLDPWD\n"
 	"exec env " MARKER_NAME "=\"$marker\" \"$@\" ${limit:+timeout -k 5 \"$limit\"} "
 	"/bin/sh -c \"$text\"\n";
-/* Of timeout(1), when it sent TERM or KILL; BusyBox's ends as a shell does. */
+/* Exit codes of timeout(1), when it sent TERM or KILL; BusyBox's ends as a shell does. */
 static const int timed_out_codes[] = { 124, 128 + SIGTERM, 128 + SIGKILL };
 
 static enum err no_memory(struct error *e)
@@ -32,7 +32,7 @@ static enum err no_memory(struct error *e)
 	return error_set(e, ERR_NO_MEMORY, "a command");
 }
 
-/* A file of staging: an attach removes the one that a lost request leaves. */
+/* A file of staging: an attach removes the file that a lost request leaves. */
 static enum err upload_input(
 	const struct remote_run *run, const struct call *call, char **path, struct error *e)
 {
@@ -75,7 +75,7 @@ static enum err pass_on(
 	return remote_run_output(context, stream, bytes, len, e);
 }
 
-/* Where all comes at the end, nothing comes as long as the command runs. */
+/* Where output comes only at the end, a running command makes no progress. */
 static struct call patience(const struct remote *r, const struct call *call)
 {
 	struct call out = call ? *call : (struct call){ 0 };
@@ -107,7 +107,7 @@ enum err remote_run_plain(struct remote_run *run, const struct call *call, struc
 	if (strlen(run->request->command) >= r->ops.argument_max)
 		return error_set(e, ERR_TOO_LARGE, "the command has more than %zu bytes",
 			r->ops.argument_max);
-	/* "/" has its slash already. */
+	/* "/" already ends in a slash. */
 	if (asprintf(&dir, "%s%s%s", r->root, *run->cwd && r->root[1] ? "/" : "", run->cwd) < 0) {
 		dir = NULL;
 		return no_memory(e);

@@ -30,7 +30,7 @@ static enum err run_script(struct remote_report *out, const struct remote_ops *o
 		: remote_script_run(out, ops, question, call, e);
 }
 
-/* Under the name *stored, which the next run of the script takes. */
+/* Stored under the name *stored, which the next run of the script takes. */
 static enum err upload_helper(const struct remote_report *report, const struct remote_ops *ops,
 	char stored[REMOTE_NAME_SIZE], const struct call *call, struct error *e)
 {
@@ -83,7 +83,7 @@ enum err remote_find(struct remote_report *out, const struct remote_ops *ops,
 	return kind;
 }
 
-/* What still works comes first: an error's text has an end. */
+/* The operations that still work come first: an error's text may be cut. */
 void remote_explain(const struct remote_report *report, char *out, size_t size)
 {
 	static const char works[] = "the sandbox cannot be mounted, only sandboxctl exec, push and "

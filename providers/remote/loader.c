@@ -3,7 +3,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* They end as a shell does: 127 where the helper is not there, 126 where it cannot be executed. */
+/*
+ * The scripts end as a shell does: 127 where the helper is not there, 126 where it cannot be
+ * executed.
+ */
 const char remote_loader_python[] = "import os, sys\n"
 				    "try:\n"
 				    "    with open(sys.argv[1], 'rb') as file:\n"

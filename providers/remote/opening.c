@@ -11,28 +11,29 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* One start for a list has some fifty bytes. */
+/* The request for a list from one start takes some fifty bytes. */
 #define REQUEST_MAX ((size_t)16 * 1024)
 
 struct remote_opening {
-	struct buf request; /* the payload; what follows is decoded from it */
+	struct buf request; /* the payload; the next three fields are decoded from it */
 	struct watch_request wanted;
 	struct list_request first;
 	void *memory;
 	struct cancel cancel;
-	int moved; /* an eventfd: it has begun or is over */
+	int moved; /* an eventfd: the run has begun or is over */
 	pthread_t thread;
 	bool has_thread;
-	const struct remote_ops *ops;    /* what follows is set while there is no thread */
+	/* this and the fields up to the lock are set while there is no thread */
+	const struct remote_ops *ops;
 	struct remote_question question; /* owned copies */
 	int64_t progress_ms;
-	pthread_mutex_t lock; /* guards what follows */
+	pthread_mutex_t lock; /* guards the fields below */
 	pthread_cond_t changed;
-	bool has_begun; /* the hello came, and a first event behind it or a sign of life */
+	bool has_begun; /* the hello came, and behind it a first event or a sign of life */
 	bool is_over;
 	struct remote_report report; /* owned, until the attach takes it */
 	struct error result;
-	watch_sink sink; /* of who took it; NULL: nobody has */
+	watch_sink sink; /* of the call that took the stream; NULL: none has */
 	void *sink_context;
 };
 
@@ -54,7 +55,7 @@ static void begin(void *context)
 	note_move(o, &o->has_begun);
 }
 
-/* Until somebody takes the stream. */
+/* Until a call takes the stream. */
 static enum err wait_for_taker(struct remote_opening *o, struct error *e)
 {
 	struct timespec end;
@@ -123,7 +124,7 @@ static bool copy_question(const struct remote_question *from, struct remote_ques
 		copy_string(from->images, &to->images) && copy_string(from->stored, &to->stored);
 }
 
-/* Of a run that is over or has been told to end. */
+/* For a run that is over or has been told to end. */
 static void join(struct remote_opening *o)
 {
 	if (o->has_thread)
@@ -146,7 +147,7 @@ static enum err start(struct remote_opening *o, struct error *e)
 	return failed ? error_errno(e, failed, "a thread") : ERR_OK;
 }
 
-/* What the run has said so far, or how it ended without a hello. */
+/* The run's report so far, or the error of a run without a hello. */
 static enum err take_report(struct remote_opening *o, struct remote_report *out, struct error *e)
 {
 	bool has_begun;
@@ -181,7 +182,7 @@ enum err remote_opening_run(struct remote_opening *o, struct remote_report *out,
 	return kind == ERR_OK ? take_report(o, out, e) : kind;
 }
 
-/* ---- Taking it over ---- */
+/* ---- Taking the stream over ---- */
 
 static bool is_same(const struct remote_opening *o, const struct watch_request *request)
 {
@@ -224,7 +225,10 @@ static void end_run(struct remote_opening *o)
 	pthread_mutex_unlock(&o->lock);
 }
 
-/* The sink's context is the caller's: it must not be used any more when this returns. */
+/*
+ * Waits for the end of the run: the sink's context is the caller's, and must not be used after this
+ * returns.
+ */
 static enum err hear(struct remote_opening *o, const struct call *call, struct error *e)
 {
 	const struct call patient = { .progress_ms = -1, .cancel = call ? call->cancel : NULL };

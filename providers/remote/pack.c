@@ -6,19 +6,22 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* What is smaller arrives hardly sooner. */
+/* A smaller upload arrives hardly sooner when it is packed. */
 #define PACK_MIN ((size_t)64 * 1024)
-/* Whether it becomes smaller is tried with so many pieces of it, one of each of as many equal parts. */
+/* Packing is tried with this number of pieces, one from each of as many equal parts. */
 #define SAMPLES     4
 #define SAMPLE_SIZE ((size_t)8 * 1024)
-/* What is smaller is packed in less time than a thread takes to begin, or nearly. */
+/* A smaller part is packed in about the time that a thread takes to begin. */
 #define PART_MIN  ((size_t)128 * 1024)
 #define PARTS_MAX 8
-/* How fast zlib packs here and gzip(1) unpacks there, one after the other, in bytes a millisecond: slow processors. */
+/*
+ * The rate of packing by zlib here and unpacking by gzip(1) there, one after the other, in bytes a
+ * millisecond: for slow processors.
+ */
 #define PACK_RATE 50000
-/* A link of which nothing is known yet: 100 Mbit/s. */
+/* The rate of a link before any measurement: 100 Mbit/s. */
 #define RATE_UNKNOWN 12500
-/* Of less the round trip is most. */
+/* The time of a smaller upload is mostly the round trip. */
 #define TIMED_MIN ((size_t)256 * 1024)
 
 static size_t packed_size(const void *bytes, size_t len)
@@ -28,7 +31,7 @@ static size_t packed_size(const void *bytes, size_t len)
 	return gzip_deflate(&packed, bytes, len) ? packed.len : len;
 }
 
-/* How many bytes it would be shorter. */
+/* How many bytes shorter `bytes` would be when packed. */
 static size_t saved(const struct buf *bytes)
 {
 	size_t packed = 0, whole = SAMPLES * SAMPLE_SIZE;
@@ -49,7 +52,7 @@ static bool pays(const struct remote_packer *p, const struct buf *bytes)
 
 /* ---- In parts ---- */
 
-/* gzip allows several members one behind the other, so each processor packs one. */
+/* gzip allows several members in a row, so each processor packs one. */
 struct part {
 	const unsigned char *bytes;
 	size_t len;
@@ -102,7 +105,7 @@ static bool pack_in_parts(struct buf *out, const struct buf *bytes)
 		parts[n].len = (bytes->len - at) / (count - n);
 		at += parts[n].len;
 	}
-	/* The first is ours. */
+	/* This thread packs the first part. */
 	for (size_t n = 1; n < count; n++)
 		start_part(&parts[n]);
 	pack_part(&parts[0]);

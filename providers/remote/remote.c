@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the report says of the place. */
+/* Takes the directories and the user out of the report. */
 static enum err take_place(struct remote *r, const struct remote_report *report, struct error *e)
 {
 	r->home = strdup(report->home);
@@ -163,7 +163,7 @@ void remote_describe(const struct remote *r, struct sandbox_info *out)
 
 /* ---- The end ---- */
 
-/* As changes, which every way to a helper carries. */
+/* The removals are changes, which every transport to a helper carries. */
 static enum err remove_names(const struct remote *r, const struct call *call,
 	char names[][REMOTE_NAME_SIZE], size_t count, struct error *e)
 {

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* In one request, so that it stays short. */
+/* The most names that one request removes, so that it stays short. */
 #define REMOVED_MAX 8
 
 /* ---- What to run ---- */
@@ -30,12 +30,12 @@ size_t remote_launch(const struct remote *r, const char *argv[REMOTE_LAUNCH_ARGC
 struct command {
 	const char **argv;
 	size_t argc;
-	char **pieces;                  /* of the request, ended by NULL */
-	char request[REMOTE_NAME_SIZE]; /* in staging; "": it is in argv */
+	char **pieces;                  /* the request's pieces, ended by NULL */
+	char request[REMOTE_NAME_SIZE]; /* its name in staging; "": the request is in argv */
 	char *path, size[24], hash[24], unpacked_size[24];
-	struct buf packed;           /* what is uploaded; empty: the request as it is */
+	struct buf packed;           /* the upload; empty: the request as it is */
 	struct remote_upload upload; /* path NULL: the request is in argv */
-	/* A large answer's file in staging and its path, NULL: it has none; and files that nobody needs, to be removed. */
+	/* A large answer's file in staging and its path (NULL: none), and files to be removed. */
 	char answer[REMOTE_NAME_SIZE], *answer_path, answer_min[24];
 	char removed[REMOVED_MAX][REMOTE_NAME_SIZE];
 	size_t removed_count;
@@ -134,7 +134,7 @@ static void add_removed(struct command *c, const struct remote *r)
 	}
 }
 
-/* Nothing was removed by a run that failed, as far as is known. */
+/* As far as is known a run that failed has removed no file. */
 static void put_removed_back(const struct command *c, const struct remote *r)
 {
 	for (size_t i = 0; i < c->removed_count; i++)
@@ -198,7 +198,7 @@ static enum err take_output(
 	return r->sink->output(r->sink->context, stream, bytes, len, e);
 }
 
-/* The helper ends what it complains of with the words for a kind. */
+/* The helper ends its complaint with the words for a kind. */
 static enum err kind_said(const struct remote_said *said)
 {
 	size_t len = strcspn(said->text, "\n");
@@ -224,7 +224,10 @@ static enum err judge(const struct run *run, struct error *e)
 		e, kind_said(&run->said), "the helper program in the sandbox failed%s", how);
 }
 
-/* Whether the helper did not even start: a shell's codes for what is not there or may not be executed. */
+/*
+ * Whether the helper did not even start: a shell's exit codes for a missing program, or one that
+ * may not be executed.
+ */
 static bool was_missing(const struct run *run, enum err kind)
 {
 	bool says_so = kind == ERR_OK && (run->exit_code == 126 || run->exit_code == 127);
@@ -232,7 +235,7 @@ static bool was_missing(const struct run *run, enum err kind)
 	return !run->has_output && !run->is_in_file && (says_so || kind == ERR_NOT_FOUND);
 }
 
-/* ---- When somebody removed it ---- */
+/* ---- A helper that was removed ---- */
 
 static bool is_same_place(const struct remote *r, const struct remote_report *report)
 {
@@ -262,15 +265,15 @@ enum err remote_put_back(const struct remote *r, const struct call *call, struct
 		"the helper program was removed and cannot be put back: %s", why);
 }
 
-/* ---- The whole ---- */
+/* ---- A request ---- */
 
-/* It comes at the end anyway, and what fails can be asked again. */
+/* The output comes at the end in any case, and the request can be sent again after a failure. */
 static bool may_leave_file(const struct remote *r, unsigned flags)
 {
 	return r->ops.download && r->ops.is_text && !r->ops.is_live && flags & RUN_REPEATABLE;
 }
 
-/* That an answer is gone says nothing of what was asked for. */
+/* A missing answer is an error of its own, whatever the request was about. */
 static enum err download_answer(const struct remote *r, const struct call *call,
 	const struct command *c, const struct answer_sink *sink, struct error *e)
 {
@@ -295,10 +298,10 @@ static enum err run_once(const struct remote *r, const struct call *call, const 
 	run->is_in_file = kind == ERR_OK && c->answer_path && run->exit_code == WIRE_EXIT_IN_FILE;
 	if (run->is_in_file)
 		kind = download_answer(r, call, c, run->sink, e);
-	/* Of a run that failed it is not known whether it left one. */
+	/* A run that failed may have left a file. */
 	if (c->answer_path && (kind != ERR_OK || run->is_in_file))
 		remote_names_add(r->leftovers, c->answer);
-	/* Of the request a part may be there. A run that still waits for the rest waits in vain. */
+	/* A part of the request may be there. A run that still waits for the rest never gets it. */
 	if (kind != ERR_OK && c->upload.path)
 		remote_names_add(r->leftovers, c->request);
 	if (kind != ERR_OK)
@@ -307,8 +310,8 @@ static enum err run_once(const struct remote *r, const struct call *call, const 
 }
 
 /*
- * The disk in the sandbox, not the vendor's account, has no room for what was uploaded: the words
- * tell the two apart.
+ * Whether the upload failed because the sandbox's disk is full, and not the vendor's account: the
+ * words tell the two apart.
  */
 static bool lacks_room(const struct command *c, enum err kind, const struct error *why)
 {
@@ -318,7 +321,7 @@ static bool lacks_room(const struct command *c, enum err kind, const struct erro
 		(kind == ERR_QUOTA && errno_words_kind(why->text, ERR_OK) == ERR_QUOTA);
 }
 
-/* What nobody needs goes first. Whether that was more than the request itself left. */
+/* Removes the leftovers. Returns whether these were more than the request itself left. */
 static bool make_room(const struct remote *r, const struct call *call)
 {
 	const struct call quiet = { .progress_ms = call ? call->progress_ms : 0,

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Three paths of 4096 bytes as digits, and the rest. */
+/* Room for three paths of 4096 bytes as digits, and the rest. */
 #define REPORT_MAX ((size_t)64 * 1024)
-/* A hello, and a list from one start. */
+/* Room for a hello, and a list from one start. */
 #define REQUESTS_MAX ((size_t)16 * 1024)
 
 enum field {
@@ -25,7 +25,7 @@ enum field {
 	FIELDS
 };
 
-/* ---- What a program says besides ---- */
+/* ---- Standard error ---- */
 
 void remote_said_add(struct remote_said *s, const void *bytes, size_t len)
 {
@@ -42,10 +42,10 @@ void remote_said_describe(const struct remote_said *s, int exit_code, char *out,
 	snprintf(out, size, " (exit code %d%s%.*s)", exit_code, len ? ": " : "", len, s->text);
 }
 
-/* ---- Its output: the report, then the helper's answer ---- */
+/* ---- Output: the report, then the helper's answer ---- */
 
 struct output {
-	struct buf line; /* the report's, without its end */
+	struct buf line; /* the report's line, without its end */
 	bool has_line;
 	struct frames_reader *answer;
 	struct remote_said said;
@@ -64,7 +64,7 @@ static enum err check_mark(const struct buf *line, struct error *e)
 		"instead of a report of the sandbox's shell came '%.160s'", buf_text(line));
 }
 
-/* What follows the report's line in the same piece is the answer's beginning. */
+/* The bytes behind the report's line in the same piece are the answer's beginning. */
 static enum err take_line(struct output *o, const char *bytes, size_t len, struct error *e)
 {
 	const char *newline = memchr(bytes, '\n', len);
@@ -145,7 +145,7 @@ static bool find_state(const char *name, enum remote_state *out)
 	return false;
 }
 
-/* Why there is nothing to show; ERR_OK: there is. */
+/* Why there is no directory to show; ERR_OK: there is one. */
 static enum err check_place(const char *const field[FIELDS], struct error *e)
 {
 	enum err kind;
@@ -205,7 +205,10 @@ static enum err read_report(
 
 /* ---- The helper's answer ---- */
 
-/* Its own exit codes: 1 for what it says on standard error, 2 for its usage. Others are of a program that did not get so far. */
+/*
+ * The helper's own exit codes are 1, with a message on standard error, and 2, for its usage.
+ * Another code is of a program that did not start.
+ */
 static bool could_not_run(const struct output *o, int exit_code)
 {
 	return exit_code && exit_code != 1 && !o->answer->has_frame;
@@ -229,9 +232,9 @@ static enum err read_hello(
 	return kind == ERR_OK ? check_hello(&r->hello, e) : kind;
 }
 
-/* ---- What follows the hello ---- */
+/* ---- The stream behind the hello ---- */
 
-/* Once the first answer is whole. */
+/* Called when the first answer is whole. */
 static enum err begin_second(void *context, struct error *e)
 {
 	struct output *o = context;

@@ -1,10 +1,10 @@
 #include "providers/remote/script.h"
 
 /*
- * $1 the directory to show, $2 what that is relative to, $3 the images, $4 an upload, $5 what to ask
- * the helper, $6 and $7 its options -a and -t or nothing, $8 and $9 scripts that run the helper from
- * memory (loader.h). Names come from `cd -P` and $PWD: a command substitution would eat their
- * trailing newlines.
+ * $1 is the directory to show, $2 the directory that $1 is relative to, $3 the images, $4 an
+ * upload, $5 the requests to the helper, $6 and $7 its options -a and -t or nothing, $8 and $9
+ * scripts that run the helper from memory (loader.h). Names come from `cd -P` and $PWD: a command
+ * substitution would drop their trailing newlines.
  */
 const char remote_script_text[] =
 	"LC_ALL=C\n"
@@ -22,7 +22,7 @@ const char remote_script_text[] =
 	/* The directory to show */
 	"home=${HOME:-/}\n"
 	"cd -P -- \"$home\" 2>/dev/null && home=$PWD\n"
-	/* "?DIRECTORY": that one where the home takes no files. */
+	/* "?DIRECTORY": the home, or that directory where the home cannot be written. */
 	"case $from in\n"
 	"'?'*) if [ -w \"$home\" ]; then from=; else from=${from#?}; fi ;;\n"
 	"esac\n"
@@ -44,7 +44,7 @@ const char remote_script_text[] =
 	"	[ -d \"$1\" ] && [ ! -h \"$1\" ] && [ -O \"$1\" ] &&\n"
 	"		[ -w \"$1\" ] && chmod 700 \"$1\" 2>/dev/null\n"
 	"}\n"
-	/* In those of everybody it has a name that no other user's has. */
+	/* In directories that all users share, the name differs from other users' names. */
 	"uid=\n"
 	"name_shared() {\n"
 	"	[ -n \"$uid\" ] || uid=$(id -u)\n"
@@ -60,7 +60,10 @@ const char remote_script_text[] =
 	"		take \"${XDG_RUNTIME_DIR:-/run}/$shared\"\n"
 	"}\n"
 
-	/* Staging: beside the tree, else in it; where nothing can be written, wherever it can. */
+	/*
+	 * Staging: in the home if that is on the tree's device, otherwise in the tree; where that
+	 * cannot be written, in the first directory that can.
+	 */
 	"in_home=${home%/}/.sandboxfs in_root=${root%/}/.sandboxfs\n"
 	"devices=$(stat -L -c %d \"$root/.\" \"$home/.\" 2>/dev/null)\n"
 	"is_one_device() {\n"
@@ -77,16 +80,16 @@ const char remote_script_text[] =
 	"	tell unstaged '' \"$home\" \"$root\" '' '' '' ''\n"
 	"	exit 0\n"
 	"fi\n"
-	/* git adds nothing of a directory of ours to a work tree in which it lies. */
+	/* Keeps git from adding this directory to a work tree around it. */
 	"keep_out() {\n"
 	"	[ -e \"$1/.gitignore\" ] || echo '*' 2>/dev/null >\"$1/.gitignore\"\n"
 	"	return 0\n"
 	"}\n"
 	"keep_out \"$staging\"\n"
 	/*
-	 * What interrupted requests and uploads left, and what dead mounts did: their records (staging.h),
-	 * and their jobs a day after the end. Where the sandbox was started again a job has none: its
-	 * process is gone.
+	 * Removes leftovers of interrupted requests and uploads, and of mounts that ended without a
+	 * release: their records (staging.h), and their jobs a day after the end. After a restart
+	 * of the sandbox a job has no recorded end: its process is gone.
 	 */
 	"find \"$staging\" -maxdepth 1 \\( -name 'request-*' -mmin +60 -o \\\n"
 	"	-name 'answer-*' -mmin +60 -o -name 'command-*' -mmin +60 -o \\\n"
@@ -116,7 +119,10 @@ const char remote_script_text[] =
 	"is_whole() {\n"
 	"	[ -f \"$1\" ] && [ \"$(stat -c %s \"$1\")\" = \"$size\" ]\n"
 	"}\n"
-	/* A mount can forbid to execute files. BusyBox's `[ -x` does not ask for that: only a run tells. */
+	/*
+	 * A mount can forbid to execute files. BusyBox's `[ -x` does not check that: only a run
+	 * shows it.
+	 */
 	"runs() {\n"
 	"	[ -x \"$1\" ] || return 1\n"
 	"	\"$1\" --version </dev/null >/dev/null 2>&1\n"
@@ -127,7 +133,10 @@ const char remote_script_text[] =
 	"	[ -x \"$1/$name\" ] || chmod 700 \"$1/$name\" 2>/dev/null\n"
 	"	runs \"$1/$name\"\n"
 	"}\n"
-	/* An empty file is a script that does nothing. Where it cannot be made `:` would end the shell. */
+	/*
+	 * An empty file is a script that does nothing. `:` would end the shell where the file
+	 * cannot be made.
+	 */
 	"may_execute() {\n"
 	"	probe=$1/upload-probe-$$\n"
 	"	true >\"$probe\" && chmod 700 \"$probe\" && runs \"$probe\"\n"
@@ -135,7 +144,7 @@ const char remote_script_text[] =
 	"	rm -f \"$probe\"\n"
 	"	return $1\n"
 	"}\n"
-	/* An empty directory that is of no use goes. */
+	/* An unused empty directory is removed. */
 	"find_place() {\n"
 	"	name_shared\n"
 	"	tried=\n"

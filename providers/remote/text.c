@@ -26,7 +26,10 @@ static bool is_all_printable(const struct buf *text)
 	return true;
 }
 
-/* As the format of a printf(1), in single quotes: some read octal digits first, so '%' is doubled and never one of them. */
+/*
+ * As the format of a printf(1), in single quotes. Some read octal escapes first, so '%' is doubled
+ * and never an escape.
+ */
 static void add_format(struct buf *out, const struct buf *text)
 {
 	for (size_t i = 0; i < text->len; i++) {
@@ -41,7 +44,7 @@ static void add_format(struct buf *out, const struct buf *text)
 	}
 }
 
-/* The text ends with a quote, so that the substitution has no line ends to drop. */
+/* The text ends with a quote, so the substitution has no line ends to drop. */
 static void add_eval(struct buf *out, const struct buf *text)
 {
 	buf_add_string(out, "eval \"$(printf '");

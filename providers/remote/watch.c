@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* The request is an argument. One start for a list has some fifty bytes. */
+/* The request is an argument. A request for a list from one start takes some fifty bytes. */
 #define REQUEST_MAX ((size_t)16 * 1024)
 
 struct watching {
@@ -19,7 +19,7 @@ struct watching {
 	void *listen_context;
 	const char *request; /* base64 */
 	struct listener *listener;
-	bool is_missing; /* the program is not there, and nothing was heard */
+	bool is_missing; /* the program is not there, and no frame came */
 };
 
 static enum err hear(
@@ -65,7 +65,7 @@ static enum err listen_to_record(void *context, const struct call *call, const c
 static enum err listen_once(struct watching *w, const struct call *call, struct error *e)
 {
 	const struct remote *r = w->r;
-	/* A record holds any byte, and who keeps it gives signs of life by itself. */
+	/* A record holds any byte, and the recorder sends signs of life by itself. */
 	bool is_recorded = w->listen == listen_to_record,
 	     is_armoured = r->ops.is_text && !is_recorded;
 	const char *const arguments[] = { "once", "-t", REMOTE_WATCH_S, "-r", w->request,
