@@ -1,6 +1,6 @@
 /*
- * build_news.h - how the image of a new sandbox is built: a line on a terminal meanwhile, and the end
- * of the vendor's log where it fails.
+ * build_news.h - news of the build of a new sandbox's image: a line on a terminal meanwhile, and
+ * the end of the vendor's log where the build fails.
  */
 #pragma once
 
@@ -13,8 +13,8 @@
 #define BUILD_NEWS_KEPT 20
 
 struct build_news {
-	struct build_log log;        /* first: what providers tell */
-	char *kept[BUILD_NEWS_KEPT]; /* owned; the last lines, that of number n at n % KEPT */
+	struct build_log log;        /* first: providers write to it */
+	char *kept[BUILD_NEWS_KEPT]; /* owned; the last lines: line n is at n % KEPT */
 	size_t count;
 	int64_t began_ms;
 	bool is_terminal;

@@ -1,11 +1,12 @@
 /*
- * config.h - what the command line, its `-o` options and the environment ask for, as one plain struct.
+ * config.h - the command line, its `-o` options and the environment as one plain struct.
  *
  *      sandboxfs SOURCE DIRECTORY [options]
- *      mount.fuse.sandboxfs SOURCE DIRECTORY [-sfnv] [-N namespace] [-o options] [-t type]     (as mount(8) calls it)
+ *      mount.fuse.sandboxfs SOURCE DIRECTORY [-sfnv] [-N namespace] [-o options] [-t type]
+ *                      (as mount(8) calls it)
  *
- * Every option is one row of a table (options.h), which also prints --help. Nothing is looked at beyond the words: whether
- * the directory is there and the key file is readable is for preflight.h.
+ * Every option is one row of a table (options.h), which also prints --help. Only the words are
+ * checked here; preflight.h checks whether the directory exists and the key file is readable.
  */
 #pragma once
 
@@ -17,8 +18,8 @@
 
 enum config_idmap {
 	/*
-	 * As `user` for an ordinary user, where uid= or gid= is given, and where the sandbox's user
-	 * has no number here (user_map.h); else as `none`.
+	 * As IDMAP_USER for an ordinary user, where uid= or gid= is given, and where the sandbox's
+	 * user has no number here (user_map.h); otherwise as IDMAP_NONE.
 	 */
 	IDMAP_AUTO,
 	IDMAP_NONE, /* owners are shown as the sandbox has them */
@@ -26,8 +27,8 @@ enum config_idmap {
 };
 
 /*
- * What a sandbox that is made is to be. NULL or 0: the vendor's default. The fields are those of
- * struct provider_config, but owned.
+ * The properties of a new sandbox. NULL or 0: the vendor's default. The fields are those of struct
+ * provider_config, but owned.
  */
 struct creation {
 	char *template, *image, *name, *gpu, *region, *language;
@@ -48,11 +49,11 @@ struct config {
 	char *source;
 	char *mountpoint;
 
-	/* What to do. */
+	/* Actions. */
 	int help, version;
 	int fake; /* `mount -f`: connect, mount nothing */
 	int foreground, debug, verbose;
-	int sloppy;      /* `mount -s`: options nobody knows are no error */
+	int sloppy;      /* `mount -s`: unknown options are no error */
 	char *namespace; /* `mount -N`: a file of /proc; NULL: this one */
 	char *log;       /* base/log.h; NULL: the default */
 
@@ -83,7 +84,7 @@ struct config {
 	char *journal,
 		*cache; /* "off", or a directory's absolute path; NULL: the default (user_dirs.h) */
 	int64_t journal_mb; /* as cache_mb; 0: the default (cache/journal/journal.h) */
-	int64_t cache_mb;   /* of 1024 * 1024 bytes; 0: chosen by what is free */
+	int64_t cache_mb;   /* of 1024 * 1024 bytes; 0: depends on the free space */
 	int64_t attr_ms, entry_ms, exec_timeout_ms;
 	char *exec_shell; /* providers/user_shell.h; NULL: auto */
 	char *audit;      /* an absolute path; NULL: no record */
@@ -93,22 +94,24 @@ struct config {
 #define AUTO_CONFIG __attribute__((cleanup(config_release)))
 
 /*
- * ERR_INVALID: the sentence names the word that is wrong and the way out. With `help` or `version` set nothing else need
- * be there. argv[0] matters: under a name that starts with "mount." the program is mount(8)'s helper and -f means fake.
- * On failure there is nothing to release.
+ * ERR_INVALID: the sentence names the wrong word and a remedy. With `help` or `version` set no
+ * other word is required. argv[0] matters: under a name that starts with "mount." the program is
+ * mount(8)'s helper and -f means fake. On failure there is nothing to release.
  */
 enum err config_parse(struct config *out, int argc, char **argv, struct error *e);
 void config_release(struct config *c);
 
 void config_print_help(FILE *to);
 
-/* Whether the sandbox's user is shown as somebody here, and who that is. */
-/* `user`: the sandbox's. */
+/* Whether the sandbox's user is shown as a local user, and as which one. */
+/* `user`: of the sandbox */
 bool config_maps_owners(const struct config *c, const struct identity *user);
 uid_t config_owner_uid(const struct config *c);
 gid_t config_owner_gid(const struct config *c);
 
-/* The level and components to log: what was asked for, else what -d and -v stand for; NULL: the default. */
+/*
+ * The level and components to log: the option's, otherwise those of -d and -v; NULL: the default.
+ */
 const char *config_log_spec(const struct config *c);
 
 /* The kernel's own mount options, "nosuid,nodev,...". Allocated; NULL without memory. */

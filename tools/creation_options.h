@@ -1,14 +1,15 @@
 /*
- * creation_options.h - the options of a sandbox that is made, a row each: as mounts (options.c) and
- * as sandboxctl (new_sandbox.c) call them. Two mean another thing to each and stand there: env, whose
- * value sandboxctl also takes from its environment, and lifetime= beside --timeout.
+ * creation_options.h - the options of a new sandbox, a row each: with their names in mount options
+ * (options.c) and in sandboxctl (new_sandbox.c). Two options differ between the programs and stand
+ * there: env, whose value sandboxctl also takes from its environment, and lifetime=, which is
+ * --timeout there.
  *
  *      VALUE(bit, letter, field, setter, name, word, argument, help)      -o name=VALUE, --word=VALUE
  *      FLAG(bit, letter, field, setter, name, word, argument, help)       -o name, --word
  *
- * `bit` is of enum provider_option; `letter` is sandboxctl's, 0: none; `field` is of
- * struct creation; `setter` is of option_values.h. The rows have commas between. The last has
- * another name in sandboxctl, which follows there.
+ * `bit` is of enum provider_option; `letter` is sandboxctl's, 0: none; `field` is of struct
+ * creation; `setter` is of option_values.h. The rows have commas between. The last row has a second
+ * name in sandboxctl, which follows there.
  */
 #pragma once
 

@@ -1,11 +1,12 @@
 /*
- * daemon.h - into the background, leaving behind a parent that tells how it went.
+ * daemon.h - moves the program into the background; a parent stays and reports the result.
  *
  *      child   daemon_split ... daemon_say ... daemon_serving    (or daemon_failed, at any time)
- *      parent  daemon_split, daemon_wait: passes on what the child says, tries the mount itself once the child says that
- *              it serves, and returns the exit status
+ *      parent  daemon_split, daemon_wait: passes on the child's lines, tries the mount itself once
+ *              the child serves, and returns the exit status
  *
- * The child reports over a pipe that it keeps, so that a mount that fails right after it began is still explained.
+ * The child reports over a pipe and keeps it, so that a mount that fails soon after its start is
+ * still explained.
  */
 #pragma once
 
@@ -15,8 +16,8 @@
 #include <sys/types.h>
 
 struct daemon {
-	pid_t child; /* 0: this is the child; -1: nothing was split, all is in the foreground */
-	int fd;      /* of the pipe; -1 in the foreground */
+	pid_t child; /* 0: this process is the child; -1: no split, all is in the foreground */
+	int fd;      /* end of the pipe; -1 in the foreground */
 };
 
 #define DAEMON_FOREGROUND                                                                          \
@@ -24,7 +25,7 @@ struct daemon {
 		.child = -1, .fd = -1                                                              \
 	}
 
-/* Forks; both sides return. Before threads start: fork keeps only its caller. */
+/* Forks; both sides return. To be called before threads start: fork keeps only its caller. */
 enum err daemon_split(struct daemon *d, struct error *e);
 
 static inline bool daemon_is_parent(const struct daemon *d)
@@ -32,13 +33,19 @@ static inline bool daemon_is_parent(const struct daemon *d)
 	return d->child > 0;
 }
 
-/* Until the mount answers, or does not: then nothing of it is left, and why stands on stderr. */
+/*
+ * Waits until the mount answers or fails. On failure the mount is removed, and the reason is on
+ * stderr.
+ */
 enum exits daemon_wait(struct daemon *d, const char *mountpoint);
 
-/* The child's side; in the foreground the first two print at once and the last only leaves the directory. */
+/*
+ * For the child. In the foreground the first two print at once and the last only leaves the
+ * directory.
+ */
 
-/* A line for whoever started us, on stdout. */
+/* A line for the parent's caller, on stdout. */
 __attribute__((format(printf, 2, 3))) void daemon_say(struct daemon *d, const char *format, ...);
 void daemon_failed(struct daemon *d, const struct error *why);
-/* Leaves the terminal, the session and the directory; from here on nobody sees stderr. */
+/* Leaves the terminal, the session and the directory; stderr leads nowhere from here on. */
 void daemon_serving(struct daemon *d);

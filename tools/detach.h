@@ -6,9 +6,12 @@
 #include "providers/base/error.h"
 
 enum detach_flags {
-	DETACH_LAZY = 1,  /* at once from the tree, for good when nobody uses it any more */
+	DETACH_LAZY = 1,  /* off the tree at once, and gone when the last use ends */
 	DETACH_FORCE = 2, /* requests that wait for an answer fail */
 };
 
-/* ERR_BUSY: something on it is in use. fusermount3 knows no force: for an ordinary user DETACH_FORCE is DETACH_LAZY. */
+/*
+ * ERR_BUSY: the mount is in use. fusermount3 has no force: for an ordinary user DETACH_FORCE is
+ * DETACH_LAZY.
+ */
 enum err detach(const char *dir, unsigned flags, struct error *e);

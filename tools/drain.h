@@ -1,5 +1,5 @@
 /*
- * drain.h - has a mount send what is pending.
+ * drain.h - makes a mount send its pending changes.
  */
 #pragma once
 
@@ -10,14 +10,15 @@
 #include <stdint.h>
 
 /*
- * Returns when the sandbox has everything, or when the mount gives up; at the latest after `limit_ms`, negative: none. On a
- * terminal it shows on standard error how much is left. An error says what is left, why, and where it is kept; *has_nobody:
- * but it is because nobody is there who could send. Before threads start.
+ * Returns when the sandbox has everything, or when the mount gives up; at the latest after
+ * `limit_ms` (negative: no limit). A terminal shows on standard error how much is left. An error
+ * says what is left, why, and where it is kept. *has_nobody: no process is there that could send
+ * the rest. To be called before threads start.
  */
 enum err drain_send(const struct mounted *m, int64_t limit_ms, bool *has_nobody, struct error *e);
 
 /*
- * The same before it is unmounted: unless that `goes_anyway`, an error names the way out. ERR_OK also where nobody is there
- * who could send.
+ * drain_send() before an unmount: an error also has a remedy, unless the unmount `goes_anyway`.
+ * ERR_OK also where no process is there that could send the rest.
  */
 enum err drain(const struct mounted *m, int64_t limit_ms, bool goes_anyway, struct error *e);

@@ -1,6 +1,6 @@
 /*
- * exits.h - the exit statuses of the programs: for mounting and unmounting those that mount(8) and umount(8) document, for
- * sandboxctl those that timeout(1), env(1) and the shell have.
+ * exits.h - the exit statuses of the programs: for mounting and unmounting those of mount(8) and
+ * umount(8), for sandboxctl those of timeout(1), env(1) and the shell.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 
 enum exits {
 	EXITS_OK = 0,
-	EXITS_USAGE = 1,  /* how it was called, or what the caller may not do */
+	EXITS_USAGE = 1,  /* wrong words, or the caller may not do this */
 	EXITS_MOUNT = 32, /* mounting or unmounting failed */
 };
 
@@ -28,9 +28,9 @@ enum ctl_exits {
 	CTL_OK = 0,
 	CTL_FAILED = 1,
 	CTL_WRONG_USAGE = 2,
-	/* Of commands that run a command, whose own status theirs is otherwise: */
+	/* For commands that run a command, whose own status is passed on otherwise: */
 	CTL_TIMED_OUT = 124,
-	CTL_BROKEN = 125, /* it is sandboxctl that failed */
+	CTL_BROKEN = 125, /* an error of sandboxctl itself */
 	CTL_CANNOT_RUN = 126,
 	CTL_NO_COMMAND = 127,
 };

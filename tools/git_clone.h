@@ -1,10 +1,8 @@
 /*
- * git_clone.h - a repository that is cloned into a sandbox that was just made, by the sandbox's own
- * git.
+ * git_clone.h - clones a repository into a new sandbox, with the sandbox's own git.
  *
- * A token travels as the input of the command: it stands in no list of processes, no log and not in
- * the clone's remote. git of the sandbox asks a credential helper for it, which ends with the
- * command.
+ * A token travels as the input of the command: no list of processes, no log and no remote of the
+ * clone has it. The sandbox's git asks a credential helper for it, which ends with the command.
  */
 #pragma once
 
@@ -20,15 +18,15 @@ struct git_request {
 void git_request_release(struct git_request *r);
 
 /*
- * Before anything is made. ERR_INVALID: the URL has a password in it, or is none; ERR_AUTH: no
- * token.
+ * To be called before the sandbox is made. ERR_INVALID: no URL, or one with a password in it;
+ * ERR_AUTH: no token.
  */
 enum err git_request_check(const struct git_request *r, struct error *e);
 
 /*
- * Connects to the sandbox cfg->id and clones: into the working directory where `is_empty`, else
- * into one below it that has the repository's name. What git prints comes on standard error.
- * ERR_IO: it failed.
+ * Connects to the sandbox cfg->id and clones: into the working directory where `is_empty`,
+ * otherwise into a directory below it with the repository's name. git's output goes to standard
+ * error. ERR_IO: git failed.
  */
 enum err git_clone(const struct git_request *r, const struct provider_ops *ops,
 	const struct provider_config *cfg, const struct call *call, bool is_empty, struct error *e);

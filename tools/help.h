@@ -1,5 +1,5 @@
 /*
- * help.h - what --help prints of a table of options (options.h).
+ * help.h - the text of --help for a table of options (options.h).
  */
 #pragma once
 
@@ -8,8 +8,8 @@
 
 struct opt;
 
-/* The listed ones, a paragraph each. */
+/* The listed options, a paragraph each. */
 void help_print_options(FILE *to, const struct opt *table, size_t count);
 
-/* The names of those without effect. */
+/* The names of the options without effect. */
 void help_print_ignored(FILE *to, const struct opt *table, size_t count);

@@ -1,5 +1,5 @@
 /*
- * host.h - what this machine must have so that something can be mounted, each with its way out where it has not.
+ * host.h - requirements of this machine for a mount; each error has a remedy.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 /* Whether FUSE's device can be opened. */
 enum err host_check_device(struct error *e);
-/* Whether the program that mounts for ordinary users is there, and may. */
+/* Whether the program that mounts for ordinary users is there, and may mount. */
 enum err host_check_fusermount(struct error *e);
-/* Whether it can be run: in PATH, or where programs usually are. */
+/* Whether the program can be run: in PATH, or in the usual directories of programs. */
 bool host_has_program(const char *name);

@@ -1,5 +1,5 @@
 /*
- * labels.h - by which labels a sandbox is found.
+ * labels.h - finding a sandbox by its labels.
  */
 #pragma once
 

@@ -1,9 +1,9 @@
 /*
- * masked.h - output in which secret values do not show.
+ * masked.h - output with secret values masked.
  *
  *      masked_add(&m, bytes, len, &out)  ...  masked_end(&m, &out)
  *
- * A value that comes in pieces is found, too: the beginning of one is kept back until more comes.
+ * A value that comes in pieces is found, too: a beginning of a value is kept back until more comes.
  */
 #pragma once
 
@@ -11,13 +11,13 @@
 
 #include <stdbool.h>
 
-/* Shorter values are found everywhere, as in "on" or "dev". */
+/* Shorter values, such as "on" or "dev", would be found everywhere. */
 #define MASKED_LEN_MIN 4
 
 struct masked {
-	const char *const
-		*values; /* ended by NULL; the caller's; those that are too short are shown */
-	struct buf kept; /* what may be the beginning of a value */
+	/* ended by NULL; the caller's; values that are too short are shown */
+	const char *const *values;
+	struct buf kept; /* bytes that may be the beginning of a value */
 };
 
 #define MASKED_INIT(secrets, ceiling)                                                              \
@@ -25,7 +25,10 @@ struct masked {
 		.values = (secrets), .kept = BUF_INIT(ceiling)                                     \
 	}
 
-/* Adds to `out` what can be shown, with *** for each value. false: no room in one of the two. */
+/*
+ * Adds to `out` the bytes that can be shown, with *** for each value. false: no room in one of the
+ * two.
+ */
 bool masked_add(struct masked *m, const char *bytes, size_t len, struct buf *out);
-/* The rest; `m` is released. */
+/* Adds the rest; `m` is released. */
 void masked_end(struct masked *m, struct buf *out);

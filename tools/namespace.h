@@ -1,9 +1,10 @@
 /*
- * namespace.h - `mount -N` and `umount -N`: mount(8) starts its helpers outside and leaves entering to them.
+ * namespace.h - `mount -N` and `umount -N`: mount(8) starts its helpers outside and lets them
+ * enter.
  */
 #pragma once
 
 #include "providers/base/error.h"
 
-/* Enters the mount namespace that the file `path` stands for. Before threads start. */
+/* Enters the mount namespace of the file `path`. To be called before threads start. */
 enum err namespace_enter(const char *path, struct error *e);

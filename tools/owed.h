@@ -1,5 +1,5 @@
 /*
- * owed.h - what a mount has not sent yet, as its .sandbox/status says.
+ * owed.h - the changes that a mount has not sent yet, as in its .sandbox/status.
  */
 #pragma once
 
@@ -10,17 +10,20 @@
 #include <stdint.h>
 
 struct owed {
-	int64_t changes, bytes; /* what the sandbox does not have yet */
-	int64_t leaving;        /* about so many of these bytes have left */
-	int64_t refused;        /* changes that the sandbox did not take */
-	char journal
-		[PATH_MAX]; /* the directory that keeps them for the next mount; "": they end with this one */
+	int64_t changes, bytes; /* pending changes and their bytes */
+	int64_t leaving;        /* about this many of these bytes have been sent */
+	int64_t refused;        /* changes that the sandbox refused */
+	/* the directory that keeps them for the next mount; "": they end with this mount */
+	char journal[PATH_MAX];
 };
 
-/* false: it is not what a mount says of itself. */
+/* false: the text is no status of a mount. */
 bool owed_parse(struct owed *out, const struct buf *status);
 
-/* Asks the mount on `dir`; returns an errno. Where its process hangs, so does this: see apart.h. */
+/*
+ * Reads the status of the mount on `dir`; returns an errno. Hangs where the mount's process hangs:
+ * see apart.h.
+ */
 int owed_read(struct owed *out, const char *dir);
 
 /* "3 changes, 4.1 MB". Returns `words`. */

@@ -1,5 +1,5 @@
 /*
- * patience.h - how long a command in a sandbox may be silent.
+ * patience.h - the deadline of a user's command in a sandbox.
  */
 #pragma once
 
@@ -7,7 +7,7 @@
 
 /*
  * `call` for a command of the user's, which may print nothing for hours. The deadline stays where
- * the provider says now and then that the command still runs: one that does not is out of reach.
+ * the provider gives signs that the command still runs: a command without them is out of reach.
  */
 static inline struct call patience_for_command(const struct provider *p, const struct call *call)
 {

@@ -1,5 +1,5 @@
 /*
- * umount_help.h - what umount.fuse.sandboxfs --help prints.
+ * umount_help.h - the text of umount.fuse.sandboxfs --help.
  */
 #pragma once
 

@@ -1,27 +1,34 @@
 /*
- * user_dirs.h - directories of this machine in which the mounting user keeps things for sandboxfs.
+ * user_dirs.h - directories of this machine in which the mounting user keeps files for sandboxfs.
  *
- * `asked`: the value of an option, or NULL: as the variables of XDG say, else below the user's home. What is returned is
- * allocated; NULL: nowhere, because of "off" or for want of a home.
+ * `asked`: the value of an option. NULL: the directory of the XDG variables, otherwise below the
+ * user's home. The result is allocated; NULL: no directory, because of "off" or without a home.
  */
 #pragma once
 
 #include "providers/provider.h"
 
-/* Contents of files, of all sandboxes. asked: cache=, else $XDG_CACHE_HOME/sandboxfs or ~/.cache/sandboxfs. */
+/*
+ * Contents of files, of all sandboxes. `asked`: cache=. NULL: $XDG_CACHE_HOME/sandboxfs or
+ * 	/.cache/sandboxfs.
+ */
 char *user_cache_dir(const char *asked);
 
-/* The directory of all journals. asked: journal=, else $XDG_STATE_HOME/sandboxfs or ~/.local/state/sandboxfs. */
+/*
+ * The directory of all journals. `asked`: journal=. NULL: $XDG_STATE_HOME/sandboxfs or
+ * 	/.local/state/sandboxfs.
+ */
 char *user_journals_dir(const char *asked);
 
 /*
- * Changes that this sandbox does not have yet, as paths from the directory that is shown of it: for each of these
- * another directory in user_journals_dir().
+ * The directory for the pending changes of this sandbox: in user_journals_dir(), one for each
+ * sandbox and shown directory, since changes have paths below that directory.
  */
 char *user_journal_dir(const char *asked, const char *provider, const struct sandbox_info *sandbox);
 
 /*
- * The reverse, of the last part of such a path: "PROVIDER:ID:/DIRECTORY", allocated. What it was renamed to when it could
- * not be read is left out. NULL: it is too long to be told, or no such name.
+ * The reverse, for the last part of such a path: "PROVIDER:ID:/DIRECTORY", allocated. The suffix of
+ * a journal that was renamed because it could not be read is left out. NULL: too long to be
+ * decoded, or no such name.
  */
 char *user_journal_source(const char *name);

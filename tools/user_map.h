@@ -1,9 +1,9 @@
 /*
- * user_map.h - who there is in the user namespace that this process is in.
+ * user_map.h - the users that exist in this process's user namespace.
  *
  * In a user namespace such as that of a rootless container most users of the machine have no
  * number: their files can be seen and not be changed, not even by root there, and no process can
- * become them.
+ * become such a user.
  */
 #pragma once
 

@@ -33,7 +33,7 @@ struct remote_opening {
 	bool is_over;
 	struct remote_report report; /* owned, until the attach takes it */
 	struct error result;
-	watch_sink sink; /* of the call that took the stream; NULL: none has */
+	watch_sink sink; /* the sink of the call that took the stream; NULL: none has */
 	void *sink_context;
 };
 

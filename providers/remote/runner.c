@@ -15,7 +15,7 @@
 /* The most names that one request removes, so that it stays short. */
 #define REMOVED_MAX 8
 
-/* ---- What to run ---- */
+/* ---- Words of a run ---- */
 
 size_t remote_launch(const struct remote *r, const char *argv[REMOTE_LAUNCH_ARGC])
 {
@@ -30,8 +30,9 @@ size_t remote_launch(const struct remote *r, const char *argv[REMOTE_LAUNCH_ARGC
 struct command {
 	const char **argv;
 	size_t argc;
-	char **pieces;                  /* the request's pieces, ended by NULL */
-	char request[REMOTE_NAME_SIZE]; /* its name in staging; "": the request is in argv */
+	char **pieces; /* the request's pieces, ended by NULL */
+	/* name of the request in staging; "": the request is in argv */
+	char request[REMOTE_NAME_SIZE];
 	char *path, size[24], hash[24], unpacked_size[24];
 	struct buf packed;           /* the upload; empty: the request as it is */
 	struct remote_upload upload; /* path NULL: the request is in argv */
