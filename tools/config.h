@@ -84,7 +84,7 @@ struct config {
 	char *journal,
 		*cache; /* "off", or a directory's absolute path; NULL: the default (user_dirs.h) */
 	int64_t journal_mb; /* as cache_mb; 0: the default (cache/journal/journal.h) */
-	int64_t cache_mb;   /* of 1024 * 1024 bytes; 0: depends on the free space */
+	int64_t cache_mb;   /* units of 1024 * 1024 bytes; 0: depends on the free space */
 	int64_t attr_ms, entry_ms, exec_timeout_ms;
 	char *exec_shell; /* providers/user_shell.h; NULL: auto */
 	char *audit;      /* an absolute path; NULL: no record */

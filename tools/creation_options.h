@@ -4,8 +4,8 @@
  * there: env, whose value sandboxctl also takes from its environment, and lifetime=, which is
  * --timeout there.
  *
- *      VALUE(bit, letter, field, setter, name, word, argument, help)      -o name=VALUE, --word=VALUE
- *      FLAG(bit, letter, field, setter, name, word, argument, help)       -o name, --word
+ *      VALUE(bit, letter, field, setter, name, word, argument, help)   -o name=VALUE, --word=VALUE
+ *      FLAG(bit, letter, field, setter, name, word, argument, help)    -o name, --word
  *
  * `bit` is of enum provider_option; `letter` is sandboxctl's, 0: none; `field` is of struct
  * creation; `setter` is of option_values.h. The rows have commas between. The last row has a second

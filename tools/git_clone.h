@@ -12,7 +12,7 @@
 
 struct git_request {
 	char *url;        /* "URL" or "URL#REF"; NULL: none */
-	char *token_file; /* of mode 0600, with the token in its first line; NULL: none */
+	char *token_file; /* file of mode 0600, with the token in its first line; NULL: none */
 };
 
 void git_request_release(struct git_request *r);

@@ -43,7 +43,7 @@ option_setter option_set_gid;      /* int64_t */
 option_setter option_set_choice;   /* int */
 option_setter option_set_cpus;     /* double */
 option_setter option_set_size;     /* int64_t: MiB */
-option_setter option_refuse;       /* none; `help` says why */
+option_setter option_refuse;       /* no value; `help` says why */
 
 /* Lists ended by NULL or 0, to which each value is added, allocated. A word is any text. */
 option_setter option_set_word;     /* char ** */

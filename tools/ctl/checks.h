@@ -1,7 +1,8 @@
 /*
- * checks.h - what `sandboxctl doctor` looks at: a finding for each, with the way out where something is wrong.
+ * checks.h - the checks of `sandboxctl doctor`: a finding for each, with a remedy for each fault.
  *
- * None hangs: what asks the network or another program has a limit and a process of its own. Before threads start.
+ * No check hangs: a check that asks the network or another program has a limit and a process of its
+ * own. To be used before threads start.
  */
 #pragma once
 
@@ -30,14 +31,17 @@ void check_bubblewrap(struct finding *out);
 void check_namespaces(struct finding *out);
 void check_translation(struct finding *out);
 void check_containers(struct finding *out);
-/* For the sandboxes of which processors there is a helper program. */
+/* The processors for whose sandboxes there is a helper program. */
 void check_helper(struct finding *out);
-/* Room for contents, and for changes that are not sent yet. */
+/* Room for contents, and for pending changes. */
 void check_cache(struct finding *out);
 void check_journal(struct finding *out);
 
 /* ---- A provider (checks_provider.c) ---- */
 
-/* Whether there is a key, and whether the provider takes it: asked for its sandboxes, within CHECK_PROVIDER_MS. */
+/*
+ * Whether there is a key, and whether the provider accepts it: asked for its sandboxes, within
+ * CHECK_PROVIDER_MS.
+ */
 #define CHECK_PROVIDER_MS 15000
 void check_provider(const struct provider_ops *ops, struct finding *out);

@@ -1,12 +1,12 @@
 /*
- * code.h - code for an interpreter that the sandbox has: the text of a command that runs it.
+ * code.h - code for an interpreter in the sandbox: the text of a command that runs the code.
  */
 #pragma once
 
 #include "providers/base/buf.h"
 #include "providers/base/call.h"
 
-/* Linux takes 128 KiB of one word (MAX_ARG_STRLEN); the interpreter gets the code as one. */
+/* Linux takes 128 KiB in one word (MAX_ARG_STRLEN); the interpreter gets the code as one word. */
 #define CODE_MAX ((size_t)128 * 1024 - 1)
 
 /* The languages, "python|node|shell". */
@@ -14,7 +14,7 @@ extern const char code_languages[];
 
 /*
  * Adds the text of a command that runs `code`, of one of the languages, with `count` arguments.
- * Where the sandbox has no interpreter of that language it ends with 127 and a sentence.
+ * Where the sandbox has no interpreter of that language the command ends with 127 and a sentence.
  * ERR_INVALID: no such language, or the code has a NUL; ERR_TOO_LARGE: the code is longer than
  * CODE_MAX.
  */
@@ -22,7 +22,7 @@ enum err code_command(struct buf *out, const char *language, const struct buf *c
 	char *const *arguments, size_t count, struct error *e);
 
 /*
- * Reads the code: of `file`, or of standard input, which is "-", to its end. `call` may be
- * cancelled meanwhile; it has no deadline.
+ * Reads the code from `file` to its end; "-": standard input. `call` may be cancelled meanwhile;
+ * its deadline is not used.
  */
 enum err code_read(struct buf *out, const char *file, const struct call *call, struct error *e);

@@ -1,6 +1,6 @@
 /*
- * command_line.h - what exec and run have in common: the words behind `--`, which become the text that a sandbox's shell
- * runs, and the options that say how.
+ * command_line.h - shared by exec and run: the words behind `--`, which become the text that a
+ * sandbox's shell runs, and the options for that.
  */
 #pragma once
 
@@ -14,17 +14,20 @@
 #define COMMAND_LINE_MAX ((size_t)16 * 1024 * 1024)
 
 struct command_line {
-	char *const *words; /* argv's */
+	char *const *words; /* in argv */
 	size_t count;
-	char *dir;          /* where it runs; NULL: where it is begun */
+	char *dir;          /* working directory; NULL: where the provider starts commands */
 	char **env;         /* "NAME=value", ended by NULL; NULL: none added */
 	char *shell;        /* providers/user_shell.h; NULL: auto */
-	int merges;         /* what it says on standard error comes on standard output */
+	int merges;         /* standard error goes to standard output */
 	int64_t timeout_ms; /* 0: none */
-	char *language;     /* code.h: the first word is code of it; NULL: a shell's command */
-	char *file;         /* the code is in this file, "-" standard input; NULL: it is a word */
-	char *session;      /* session.h: whose directory and variables it has; NULL: none */
-	bool as_response; /* --json: the result, not the output, is printed (fs/control/exec_response.h) */
+	/* code.h: the first word is code in this language; NULL: a shell's command */
+	char *language;
+	char *file; /* the code is in this file, "-" standard input; NULL: it is a word */
+	/* user_session.h: the session whose directory and variables the command has; NULL: none */
+	char *session;
+	/* --json: prints the result, not the output (fs/control/exec_response.h) */
+	bool as_response;
 };
 
 #define AUTO_COMMAND_LINE __attribute__((cleanup(command_line_release)))
@@ -37,7 +40,7 @@ void command_line_release(struct command_line *line);
 #define COMMAND_LINE_FILE    0x4002
 #define COMMAND_LINE_SESSION 0x4003
 
-/* Their rows of an argp, by command_line.c's keys. */
+/* Rows of an argp with these keys. */
 #define COMMAND_LINE_OPTIONS                                                                       \
 	{ "workdir", 'w', "DIRECTORY", 0, "run it there", 0 },                                     \
 		{ "env", 'e', "NAME=VALUE", 0, "a variable for it; may be repeated", 0 },          \
@@ -63,18 +66,21 @@ void command_line_release(struct command_line *line);
 		"timeout", 't', "SECONDS", 0, "end it after so long; 0: never, as without this", 0 \
 	}
 
-/* What a parser whose input begins with a struct command_line does not know itself. */
+/*
+ * For a parser whose input begins with a struct command_line: takes the options that the parser
+ * does not know.
+ */
 error_t command_line_take(int key, const char *value, const struct argp_state *state);
-/* At the first word of the command: takes all that is left. */
+/* At the first word of the command: takes all words that are left. */
 error_t command_line_take_words(struct command_line *line, struct argp_state *state);
 
-/* Whether nothing is said that could run. */
+/* Whether there is no text to run. */
 bool command_line_is_empty(const struct command_line *line);
 
 /*
- * One word is shell text, handed on as it is; several are a program and its arguments, which no
- * shell takes apart. Of a language it is code (code.h), which may be read from standard input:
- * until `call` is cancelled.
+ * One word is shell text, passed on unchanged. Several words are a program and its arguments, and
+ * no shell splits them. With a language the first word is code (code.h), which may be read from
+ * standard input until `call` is cancelled.
  */
 enum err command_line_text(
 	const struct command_line *line, const struct call *call, struct buf *out, struct error *e);

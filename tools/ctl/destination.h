@@ -1,39 +1,51 @@
 /*
- * destination.h - where a copy goes: the nearest directory that is there, and what is to be made in it.
+ * destination.h - the destination of a copy: the nearest existing directory, and the names to make
+ * in it.
  *
- * As cp(1) has it: what is copied goes into a directory that is there, under its own name; a single thing becomes what the
- * path names where nothing is there, or a file. Directories that are missing on the way are made.
+ * As in cp(1): sources go into an existing directory, under their own names. A single source gets
+ * the name of the path where that does not exist, or is a file. Missing directories on the way are
+ * made.
  */
 #pragma once
 
 #include "providers/provider.h"
 
 struct destination {
-	struct provider *at; /* the directory that is there */
-	char *base; /* below it, the directory that takes everything: "" itself (base/path.h) */
-	char *name; /* what the single source becomes in it; NULL: each keeps its name */
+	struct provider *at; /* the existing directory */
+	/* a directory below it that takes everything; "": the existing one (base/path.h) */
+	char *base;
+	char *name; /* the name of the single source there; NULL: each source keeps its name */
 };
 
 #define AUTO_DESTINATION __attribute__((cleanup(destination_release)))
 
-/* Opens the directory `path`, NULL: the one that stands for none. ERR_NOT_FOUND, ERR_NOT_DIR: another has to do. */
+/*
+ * Opens the directory `path`; NULL: the default directory. ERR_NOT_FOUND, ERR_NOT_DIR: the caller
+ * tries another.
+ */
 typedef enum err (*destination_opener)(
 	void *context, const char *path, struct provider **out, struct error *e);
 
-/* `path` may be NULL. `is_single`: one thing is copied. A '/' at the end of `path`: it is to be a directory. */
+/*
+ * `path` may be NULL. `is_single`: one source is copied. A '/' at the end of `path` means a
+ * directory.
+ */
 enum err destination_find(struct destination *d, const char *path, bool is_single,
 	destination_opener open, void *context, struct error *e);
 void destination_release(struct destination *d);
 
-/* What becomes of `name`, "" being everything that is in a directory. Allocated; NULL without memory. */
+/*
+ * The path for the source `name`; "": for everything in a directory. Allocated; NULL without
+ * memory.
+ */
 char *destination_target(const struct destination *d, const char *name);
 
 /*
- * What a path names as the source of a copy: the directory it is in, and its name there. "" where it ends in "/.", or names
- * no more than a directory: then everything in it is meant.
+ * A path as the source of a copy: its directory, and its name there. "" where the path ends in
+ * "/.", or names no more than a directory: then everything in the directory is meant.
  */
 struct whereabouts {
-	char *dir; /* NULL: the one that stands for none */
+	char *dir; /* NULL: the default directory */
 	char *name;
 };
 

@@ -1,7 +1,9 @@
 /*
- * directory.h - a directory of this machine as the side of a copy: list, fetch and apply, and nothing else of a provider.
+ * directory.h - a directory of this machine as one side of a copy: list, fetch and apply, and no
+ * other verb of a provider.
  *
- * No link in it is followed on the way to a file, so that nobody who may put links there leads a copy out of it.
+ * No link inside is followed on the way to a file, so that a user who can make links there cannot
+ * lead a copy out of the directory.
  */
 #pragma once
 

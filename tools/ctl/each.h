@@ -1,5 +1,6 @@
 /*
- * each.h - commands that do one thing to each sandbox that is named: delete, pause, resume, extend.
+ * each.h - commands that do one thing to each sandbox in their words: delete, pause, resume,
+ * extend.
  *
  *      sandboxctl NAME [options] PROVIDER:ID...
  */
@@ -7,15 +8,18 @@
 
 #include "tools/ctl/target.h"
 
-/* To one of them, which is parsed and not connected. `context` is whatever each_do() was given. */
+/* Acts on one sandbox; `t` is parsed and not connected. `context` is the argument of each_do(). */
 typedef enum err (*each_act)(struct target *t, void *context, struct error *e);
 
-/* The words that name sandboxes; its input is a char **, which becomes those words, ended by NULL. */
+/*
+ * The words that name sandboxes; the parser's input is a char **, which becomes those words, ended
+ * by NULL.
+ */
 extern const struct argp each_argp;
 
 /*
- * To all of `words` in their order. One that fails keeps no other from it: of several failures the last is returned, and
- * those before it are printed.
+ * Acts on all of `words` in their order. A failure does not stop the others. The last failure is
+ * returned, and earlier ones are printed.
  */
 enum err each_do(char **words, const struct ctl_common *common, each_act act, void *context,
 	struct error *e);

@@ -1,5 +1,6 @@
 /*
- * each_option.h - the options of a command, its own and those that it shares, one by one: for documentation and completion.
+ * each_option.h - the options of a command, its own and the shared ones, one by one: for
+ * documentation and completion.
  */
 #pragma once
 
@@ -7,8 +8,11 @@
 
 typedef void (*option_visitor)(void *context, const struct argp_option *option);
 
-/* Those that --help shows, in its order, but --help itself. One that is an alias (OPTION_ALIAS) follows what it is another name of. */
+/*
+ * The options that --help shows, in its order, without --help itself. An alias (OPTION_ALIAS)
+ * follows the option that it stands for.
+ */
 void ctl_each_option(const struct ctl_command *command, option_visitor visit, void *context);
 
-/* Its letter; 0: it has none. */
+/* The option's letter; 0: none. */
 char option_letter(const struct argp_option *option);

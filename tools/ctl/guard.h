@@ -1,10 +1,12 @@
 /*
- * guard.h - a process that outlives this one, and deletes a sandbox when it was not told that somebody else does.
+ * guard.h - a process that outlives this one, and deletes the sandbox unless guard_end() was
+ * called.
  *
  *      guard_start(&g, &target, e)  ...  guard_add_dir(&g, dir)  ...  guard_end(&g)
  *
- * It holds the reading end of a pipe: whatever ends us, also SIGKILL, closes our end of it. Then it removes the directory
- * and becomes `sandboxctl delete`, whose complaints come on the standard error that we had.
+ * The guard holds the reading end of a pipe. Any end of this process, also SIGKILL, closes our end
+ * of it. Then the guard removes the directory and becomes `sandboxctl delete`, with our standard
+ * error.
  */
 #pragma once
 
@@ -13,8 +15,11 @@
 #include <sys/types.h>
 
 struct guard {
-	pid_t pid; /* 0: there is none */
-	/* Close-on-exec. What else must have ended before the sandbox goes has it, too (child_request.held). */
+	pid_t pid; /* 0: there is no guard */
+	/*
+	 * Close-on-exec. Also held by any other process that must end before the sandbox goes
+	 * (child_request.held).
+	 */
 	int held;
 };
 
@@ -23,9 +28,15 @@ struct guard {
 		.held = -1                                                                         \
 	}
 
-/* From now on `t`'s sandbox does not outlive us; one that cannot be deleted (PROVIDER_SINGLE) does. */
+/*
+ * From now on `t`'s sandbox does not outlive us. A sandbox that cannot be deleted (PROVIDER_SINGLE)
+ * does.
+ */
 enum err guard_start(struct guard *g, const struct target *t, struct error *e);
-/* Nor does this directory (absolute) where it is empty by then. Once. */
+/*
+ * The directory (absolute) does not outlive us either, where it is empty by then. To be called
+ * once.
+ */
 void guard_add_dir(const struct guard *g, const char *dir);
-/* The sandbox is nobody's any more, or its user's. Of GUARD_NONE nothing. */
+/* The sandbox stays, or was deleted. No effect on GUARD_NONE. */
 void guard_end(struct guard *g);

@@ -1,9 +1,10 @@
 /*
- * journal_export.h - what a journal owes, as a tar archive.
+ * journal_export.h - the pending changes of a journal as a tar archive.
  *
- * New files, directories and links are in it as they would be in the sandbox; of a file that was there before only what was
- * written since, and zeros around it. What an archive cannot say (what was removed, renamed or refused, and where files
- * were written) is in a member of its own, JOURNAL_LISTING, a line for each change in the order in which they were made.
+ * New files, directories and links are in the archive as they would be in the sandbox. Of a file
+ * that existed before only the written parts are there, with zeros around them. Changes that an
+ * archive cannot express (removed, renamed or refused names, and where files were written) are in a
+ * member of its own, JOURNAL_LISTING, a line for each change in the order in which they were made.
  */
 #pragma once
 
@@ -12,7 +13,7 @@
 #define JOURNAL_LISTING ".sandboxfs-changes"
 
 /*
- * Writes it to `fd`. It is put together in a temporary directory (TMPDIR), which has to have the room. What is changed is
- * the archive alone.
+ * Writes the archive to `fd`. A temporary directory (TMPDIR) needs the room for it. Nothing but the
+ * archive is changed.
  */
 enum err journal_export(struct journal *j, int fd, struct error *e);

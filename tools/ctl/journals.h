@@ -1,14 +1,15 @@
 /*
- * journals.h - the journals on this machine: changes that sandboxes do not have yet (cache/journal/journal.h).
+ * journals.h - the journals on this machine: changes that sandboxes do not have yet
+ * (cache/journal/journal.h).
  */
 #pragma once
 
 #include "cache/journal/journal.h"
 
 struct journal_found {
-	char *name;   /* the last part of `dir`, by which people know it */
+	char *name;   /* the last part of `dir`, the name for people */
 	char *dir;    /* absolute */
-	char *source; /* PROVIDER:ID:/DIRECTORY; NULL: the name does not tell */
+	char *source; /* PROVIDER:ID:/DIRECTORY; NULL: the name does not contain it */
 };
 
 struct journals {
@@ -18,13 +19,13 @@ struct journals {
 
 #define AUTO_JOURNALS __attribute__((cleanup(journals_release)))
 
-/* Those in the user's directory for them, or in `dir`, by name. */
+/* The journals in the user's directory for them, or in `dir`, by name. */
 enum err journals_find(struct journals *out, const char *dir, struct error *e);
 void journals_release(struct journals *j);
 
-/* By its name or its source. ERR_NOT_FOUND: the way out is told. */
+/* Finds a journal by its name or its source. ERR_NOT_FOUND has a remedy. */
 enum err journals_named(const struct journals *j, const char *name,
 	const struct journal_found **out, struct error *e);
 
-/* ERR_BUSY: a process has it, which is named. */
+/* ERR_BUSY: a process has the journal; the error names it. */
 enum err journal_check_left(const struct journal_found *j, struct error *e);

@@ -1,5 +1,5 @@
 /*
- * keys.h - whether somebody means to use a provider, for commands that go over all of them.
+ * keys.h - whether the user has set up a provider, for commands that go over all providers.
  */
 #pragma once
 
@@ -9,14 +9,14 @@
 
 struct provider_ops;
 
-/* A variable's name and the path of a file. */
+/* Room for a variable's name and the path of a file. */
 #define KEY_SOURCE_MAX 8192
 
 /*
- * Which source of a key counts, for people; the key is not in it. ERR_NOT_FOUND: there is none.
- * Other errors: the one that counts cannot be used.
+ * The source of the key, for people, without the key. ERR_NOT_FOUND: there is none. Other errors:
+ * the source cannot be used.
  */
 enum err provider_key_source(const struct provider_ops *ops, struct buf *out, struct error *e);
 
-/* Whether there is a key, or what should have one and cannot be used. */
+/* Whether there is a key, or a source that cannot be used. */
 bool provider_key_is_set(const struct provider_ops *ops);

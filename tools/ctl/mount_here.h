@@ -1,5 +1,6 @@
 /*
- * mount_here.h - a sandbox that sandboxfs shows in a directory for as long as a command of ours wants it.
+ * mount_here.h - a sandbox that sandboxfs shows in a directory for as long as a command of ours
+ * needs it.
  */
 #pragma once
 
@@ -10,20 +11,23 @@
 
 struct mount_here {
 	char *dir;    /* absolute; owned */
-	bool is_made; /* a directory of ours, removed in the end */
+	bool is_made; /* a new directory of ours, which is removed at the end */
 	pid_t sandboxfs;
 };
 
-/* Whether one could be mounted on `dir` (NULL: on a new directory): asked before there is a sandbox. Errors as below. */
+/*
+ * Whether a sandbox could be mounted on `dir` (NULL: on a new directory). Asked before there is a
+ * sandbox. Errors as below.
+ */
 enum err mount_here_check(const char *dir, struct error *e);
 
 /*
- * Mounts `t` on `dir`, or, where that is NULL, on a new directory, with these `-o` options, which are ended by NULL; NULL: no
- * more than `t` says. The guard waits for the end of the mount. ERR_BUSY: a sandbox is mounted there already.
- * ERR_INTERRUPTED: t->call was cancelled. On failure there is nothing to unmount.
+ * Mounts `t` on `dir` (NULL: on a new directory) with the `-o` options of `options`, ended by NULL;
+ * NULL: only those of `t`. The guard waits for the end of the mount. ERR_BUSY: a sandbox is mounted
+ * there already. ERR_INTERRUPTED: t->call was cancelled. On failure there is nothing to unmount.
  */
 enum err mount_here_start(struct mount_here *m, const struct target *t, const struct guard *guard,
 	const char *dir, char *const *options, struct error *e);
 
-/* Unmounts when the sandbox has all that was changed. ERR_IO: it has not; sandboxfs has said why. */
+/* Unmounts when the sandbox has all changes. ERR_IO: it has not; sandboxfs has printed why. */
 enum err mount_here_end(struct mount_here *m, struct error *e);

@@ -1,5 +1,5 @@
 /*
- * option_name.h - how sandboxctl calls what a provider is asked for, where mounts call it otherwise.
+ * option_name.h - sandboxctl's names of a provider's options, where they differ from mount options.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
- * sandboxes.h - what is printed of sandboxes: a line of a table each, or a list of JSON objects.
+ * sandboxes.h - prints sandboxes: a line of a table each, or a list of JSON objects.
  */
 #pragma once
 
@@ -24,8 +24,8 @@ void sandboxes_release(struct sandboxes *s);
 /* `provider`: its name. */
 void sandboxes_add(struct sandboxes *s, const char *provider, const struct sandbox_entry *entry);
 
-/* The fields of one, into the object that is open. */
+/* Adds the fields of one sandbox to the open object. */
 void sandboxes_put(struct json_writer *w, const char *provider, const struct sandbox_entry *entry);
 
-/* On standard output; once. */
+/* To standard output; to be called once. */
 enum err sandboxes_print(struct sandboxes *s, struct error *e);

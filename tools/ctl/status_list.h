@@ -1,6 +1,6 @@
 /*
- * status_list.h - what `sandboxctl status` prints: a line for each mount and what is wrong with
- * them, or JSON.
+ * status_list.h - the output of `sandboxctl status`: a line for each mount and its problems, or
+ * JSON.
  */
 #pragma once
 
@@ -8,6 +8,9 @@
 
 #include <stdbool.h>
 
-/* `answers`: of mounts_ask(), one for each mount. One that cannot be read becomes MOUNT_CLOSED. */
+/*
+ * `answers`: of mounts_ask(), one for each mount. A mount whose answer cannot be read becomes
+ * MOUNT_CLOSED.
+ */
 enum err status_list(
 	const struct mounts *mounts, struct mount_answer *answers, bool as_json, struct error *e);

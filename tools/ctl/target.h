@@ -1,5 +1,5 @@
 /*
- * target.h - the sandbox that a command is about: PROVIDER:ID[:PATH], and the way to it.
+ * target.h - the sandbox in a command's words, PROVIDER:ID[:PATH], and the connection to it.
  *
  *      AUTO_TARGET struct target t = { 0 };
  *      target_open(&t, "e2b:abc", &common, e)          then t.provider, &t.call
@@ -12,7 +12,7 @@
 
 struct target {
 	struct source source;
-	struct provider_config config; /* its texts are those of `source` and of the options */
+	struct provider_config config; /* with the texts of `source` and of the options */
 	struct call call;              /* for every call to the provider */
 	struct provider *provider;     /* NULL: not connected */
 };
@@ -20,23 +20,29 @@ struct target {
 #define AUTO_TARGET __attribute__((cleanup(target_release)))
 
 /*
- * PROVIDER:ID[:PATH], without asking anybody. ERR_INVALID: malformed, no such
- * provider, or without an ID where there are several (PROVIDER_SINGLE: the one that is there).
+ * Parses PROVIDER:ID[:PATH], without a request. ERR_INVALID: malformed, no such provider, or no ID
+ * where there are several sandboxes (PROVIDER_SINGLE has one).
  */
 enum err target_parse(
 	struct target *t, const char *word, const struct ctl_common *common, struct error *e);
 
-/* The same of PROVIDER alone, or PROVIDER: with a colon. */
+/* Parses PROVIDER alone, or PROVIDER: with a colon. */
 enum err target_parse_provider(
 	struct target *t, const char *word, const struct ctl_common *common, struct error *e);
 
 /* Attaches to the sandbox that was parsed. */
 enum err target_connect(struct target *t, struct error *e);
 
-/* The same without touching what is inside, as provider_config.account_only says: for its lifecycle. */
+/*
+ * Attaches without touching the sandbox's inside, as provider_config.account_only says: for its
+ * lifecycle.
+ */
 enum err target_reach_account(struct target *t, struct error *e);
 
-/* What came of an attempt to reach it: where there is no such sandbox the sentence also says how to find those there are. */
+/*
+ * The error of a failed attempt to reach the sandbox. Where there is no such sandbox the sentence
+ * also says how to list those that exist.
+ */
 enum err target_explain(const struct target *t, enum err kind, struct error *e);
 
 /* Parses and attaches. */

@@ -9,7 +9,8 @@
  *      new             PROVIDER NAME   SENTENCE        an option of a new sandbox; empty: taken
  *      variable        PROVIDER NAME   HELP    OTHERWISE       PROVIDER is empty for all of them
  *      command         PROGRAM NAME    ARGUMENTS       SUMMARY         DETAILS
- *      option          PROGRAM COMMAND SPELLINGS       ARGUMENT        HELP    (blank between spellings)
+ *      option          PROGRAM COMMAND SPELLINGS       ARGUMENT        HELP
+ *                      (a blank between spellings)
  *      mount-option    PROGRAM COMMAND NAME[=]         ARGUMENT        HELP    given as -o NAME
  *      ignored         PROGRAM COMMAND NAME                            accepted, without effect
  */
