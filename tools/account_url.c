@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* What a server takes of all headers together. */
+/* The most that a server takes of all headers together. */
 #define HEADERS_MAX 16384
 
 static bool is_url(const char *text)

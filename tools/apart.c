@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What a killed child may take to end, unless it hangs. */
+/* The time that a killed child may take to end, unless it hangs. */
 #define END_MS 500
 
 /* Waits on the pidfd, so that the limit needs no timer and no signal handler. */
@@ -38,7 +38,7 @@ static int status_of(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD;
 }
 
-/* What hangs keeps no pipe and no lock of ours in use. */
+/* A child that hangs must keep no pipe and no lock of ours in use. */
 static void let_go(bool keeps_stderr)
 {
 	int nothing;

@@ -12,7 +12,7 @@ static char **place_of(struct build_news *n, size_t number)
 	return &n->kept[number % BUILD_NEWS_KEPT];
 }
 
-/* A state is told again and again. */
+/* A state is reported again and again. */
 static void keep(struct build_news *n, const char *text)
 {
 	char **place = place_of(n, n->count);

@@ -16,9 +16,9 @@
 #define ATTR_MS_DEFAULT         1000
 #define EXEC_TIMEOUT_MS_DEFAULT (1800 * 1000)
 
-/* ---- An option nobody knows ---- */
+/* ---- Unknown options ---- */
 
-/* Without the '=' or the blank that says that a value follows. */
+/* The length without the '=' or the blank that announces a value. */
 static size_t name_len(const char *name)
 {
 	size_t len = strcspn(name, "= ");
@@ -26,7 +26,7 @@ static size_t name_len(const char *name)
 	return len < SPELLING_MAX ? len : SPELLING_MAX;
 }
 
-/* NULL: nothing shares more than half of its letters with `word`. */
+/* NULL: no name has more than half of its letters in common with `word`. */
 static const struct opt *nearest(const char *word)
 {
 	const struct opt *best = NULL;
@@ -59,7 +59,7 @@ static enum err unknown(const char *word, struct error *e)
 
 struct parsing {
 	struct config *config;
-	enum err kind; /* of the first word that is wrong */
+	enum err kind; /* of the first wrong word */
 	struct error *error;
 	bool is_helper; /* called by mount(8) */
 };
@@ -69,7 +69,7 @@ static bool is_for_fstab(const char *word)
 	return !strncmp(word, "x-", 2) || !strncmp(word, "X-", 2);
 }
 
-/* Whether a provider knows it: which one the source names is not known yet. */
+/* Whether some provider has the option: the provider of the source is not known yet. */
 static bool is_for_client(const char *word)
 {
 	const struct provider_ops *ops;
@@ -111,7 +111,10 @@ static enum err take_option(struct parsing *p, const struct opt *o, const char *
 		      : ERR_OK;
 }
 
-/* fuse_opt's callback: `key` is a row's index or says that there is none. Every word ends here: nothing is passed on. */
+/*
+ * fuse_opt's callback: `key` is a row's index or says that there is none. Every word ends here:
+ * none is passed on.
+ */
 static int take_word(void *context, const char *word, int key, struct fuse_args *rest)
 {
 	struct parsing *p = context;
@@ -126,7 +129,7 @@ static int take_word(void *context, const char *word, int key, struct fuse_args 
 	return p->kind ? -1 : 0;
 }
 
-/* fuse_opt would say this in its own words. */
+/* fuse_opt would report this in its own words. */
 static enum err check_last_word(int argc, char **argv, struct error *e)
 {
 	const char *last = argc > 1 ? argv[argc - 1] : "";
@@ -136,7 +139,7 @@ static enum err check_last_word(int argc, char **argv, struct error *e)
 	return ERR_OK;
 }
 
-/* fuse_opt splits the words (-o a,b  -oa  \,  --), the table says what they mean. */
+/* fuse_opt splits the words (-o a,b  -oa  \,  --); the table has their meaning. */
 static enum err parse_words(struct parsing *p, int argc, char **argv)
 {
 	AUTO_FREE struct fuse_opt *templates = calloc(options_count + 1, sizeof *templates);
@@ -174,7 +177,7 @@ static enum err check_whole(const struct config *c, struct error *e)
 	return ERR_OK;
 }
 
-/* Before the words, which may say otherwise. */
+/* Before the words, which override it. */
 static enum err take_environment(struct config *c, struct error *e)
 {
 	const char *log = getenv("SANDBOXFS_LOG");
@@ -304,7 +307,7 @@ void config_print_help(FILE *to)
 		"Exit status: 0; 1 wrong usage or not permitted; 32 the mount failed.\n");
 }
 
-/* ---- What follows from it ---- */
+/* ---- Values derived from the words ---- */
 
 bool config_maps_owners(const struct config *c, const struct identity *user)
 {
@@ -320,7 +323,7 @@ uid_t config_owner_uid(const struct config *c)
 	return c->uid >= 0 ? (uid_t)c->uid : getuid();
 }
 
-/* uid= alone brings that user's own group. */
+/* uid= alone implies that user's own group. */
 gid_t config_owner_gid(const struct config *c)
 {
 	const struct passwd *user = c->uid >= 0 ? getpwuid((uid_t)c->uid) : NULL;

@@ -17,10 +17,10 @@
 #include <sys/vfs.h>
 #include <sys/wait.h>
 
-/* How long the mount may take to answer its first question once the daemon says that it serves. */
+/* The time that the mount may take to answer its first request once the daemon serves. */
 #define ANSWER_MS 30000
 
-/* What the child says: small enough that the pipe carries it whole or not at all (PIPE_BUF). */
+/* A report of the child: small enough that the pipe carries it whole or not at all (PIPE_BUF). */
 struct report {
 	enum { REPORT_LINE, REPORT_FAILED, REPORT_SERVING } kind;
 	enum exits status;
@@ -45,7 +45,10 @@ enum err daemon_split(struct daemon *d, struct error *e)
 	return ERR_OK;
 }
 
-/* On standard error where standard output is closed or full: the name of a sandbox must be seen. */
+/*
+ * On standard error where standard output is closed or full: the user must see the name of a
+ * sandbox.
+ */
 static void print_line(const char *text)
 {
 	if (!say(stdout, "%s", text) || fflush(stdout))
@@ -54,7 +57,7 @@ static void print_line(const char *text)
 
 /* ---- The child ---- */
 
-/* A parent that is gone does not matter: SIGPIPE is ignored (signals.h). */
+/* A parent that is gone is no error: SIGPIPE is ignored (signals.h). */
 static void send_report(const struct daemon *d, const struct report *report)
 {
 	ssize_t sent;
@@ -140,7 +143,7 @@ static int try_mount(const void *mountpoint)
 	return facts.f_type == FUSE_SUPER_MAGIC ? 0 : ENODEV;
 }
 
-/* Why the daemon ended without a word: a bug, or somebody killed it. */
+/* The daemon ended without a report: because of a bug, or because it was killed. */
 static enum exits explain_death(const struct daemon *d)
 {
 	char text[100];
@@ -154,7 +157,9 @@ static enum exits explain_death(const struct daemon *d)
 	return complain(text, EXITS_MOUNT);
 }
 
-/* The mount of a daemon that died or hangs would make everybody who looks at it fail or hang. */
+/*
+ * The mount of a daemon that died or hangs would make every process that looks at it fail or hang.
+ */
 static void clear_away(struct daemon *d, const char *mountpoint, int number)
 {
 	if (number == ETIMEDOUT)
@@ -163,7 +168,10 @@ static void clear_away(struct daemon *d, const char *mountpoint, int number)
 		detach(mountpoint, DETACH_LAZY, NULL);
 }
 
-/* `number`: what the mount point answered. The daemon may have said why, since it said that it serves. */
+/*
+ * `number`: the errno of the mount point. The daemon may have reported an error after it began to
+ * serve.
+ */
 static enum exits give_up(struct daemon *d, const char *mountpoint, int number)
 {
 	struct report report;

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A second in all. */
+/* Attempts over one second. */
 #define FORCE_ATTEMPTS 20
 #define FORCE_PAUSE_MS 50
 
@@ -25,8 +25,8 @@ static enum err refused(const char *dir, int number, struct error *e)
 }
 
 /*
- * MNT_FORCE fails the requests that wait, and in the first attempt nothing else: who made them still has to notice and to
- * close its files.
+ * MNT_FORCE fails the requests that wait, and does nothing else in the first attempt: their callers
+ * still have to notice and to close their files.
  */
 static enum err detach_as_root(const char *dir, unsigned flags, struct error *e)
 {
@@ -42,7 +42,7 @@ static enum err detach_as_root(const char *dir, unsigned flags, struct error *e)
 	return ERR_OK;
 }
 
-/* It says on stderr itself what it has against it. */
+/* fusermount3 prints its own reasons on stderr. */
 static enum err detach_as_user(const char *dir, unsigned flags, struct error *e)
 {
 	const char *const argv[] = { "fusermount3", flags ? "-uz" : "-u", "--", dir, NULL };

@@ -9,7 +9,7 @@
 
 struct reading {
 	const char *path, *at;
-	unsigned line;  /* from 1 on: where `at` is */
+	unsigned line;  /* from 1 on: the line of `at` */
 	struct buf one; /* "NAME=value", as far as it was read */
 };
 
@@ -35,7 +35,9 @@ static void skip_export(struct reading *r)
 	}
 }
 
-/* What stands behind a backslash in `quote`; 0: the backslash is a character like others. */
+/*
+ * The character for `c` behind a backslash in `quote`; 0: the backslash is a character like others.
+ */
 static char escaped(char quote, char c)
 {
 	static const char names[] = "nrt", values[] = "\n\r\t";
@@ -66,7 +68,7 @@ static enum err read_quoted(struct reading *r, struct error *e)
 	return ERR_OK;
 }
 
-/* The part of a value without quotes, which a comment or the end of the line ends. */
+/* The length of a value's part without quotes, which a comment or the end of the line ends. */
 static size_t plain_len(const char *text)
 {
 	size_t len = strcspn(text, "\n");

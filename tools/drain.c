@@ -16,9 +16,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The mount answers from memory, or hangs; but on the way there it may ask for its root in vain first. */
+/*
+ * The mount answers from memory, or hangs. The way to the file may first wait in vain for the root.
+ */
 #define STATUS_MS 45000
-/* The part of a limit that is kept for asking what is left. */
+/* The part of a limit that is reserved for asking how much is left. */
 #define LEFT_MS        1000
 #define SHOWN_EVERY_MS 200
 
@@ -29,7 +31,7 @@ struct drain {
 
 /* ---- In processes of their own, since a mount may hang ---- */
 
-/* Returns an errno, as the others do. */
+/* Returns an errno, like the functions below. */
 static int write_sync(const void *context)
 {
 	const struct drain *d = context;
@@ -68,7 +70,7 @@ static void show(struct progress_bar *bar, const struct owed *o, int64_t most)
 		say_over("%s: %s left", bar->what, owed_words(o, words));
 }
 
-/* Until it is ended. */
+/* Runs until it is killed. */
 static int show_progress(const void *context)
 {
 	const struct drain *d = context;
@@ -88,7 +90,7 @@ static int show_progress(const void *context)
 	}
 }
 
-/* ---- What could not be sent ---- */
+/* ---- Changes that could not be sent ---- */
 
 static const char *what_is_left(const struct owed *o, char words[OWED_WORDS_MAX])
 {
@@ -109,8 +111,8 @@ static enum err not_sent(const struct owed *o, int failure, struct error *e)
 }
 
 /*
- * The daemon is gone, the mount is read-only, or has no sandbox before its first use: there is
- * nobody, or nothing, to send.
+ * The daemon is gone, the mount is read-only, or it has no sandbox before its first use: no process
+ * can send, or there is nothing to send.
  */
 static bool is_nothing_to_send(int failure, int unknown, const struct owed *o)
 {
@@ -118,7 +120,7 @@ static bool is_nothing_to_send(int failure, int unknown, const struct owed *o)
 		(mounted_is_dead(failure) && (unknown || !o->changes));
 }
 
-/* ---- Doing it ---- */
+/* ---- Sending ---- */
 
 static int send_showing(const struct drain *d, int64_t limit_ms)
 {

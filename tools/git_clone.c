@@ -12,8 +12,8 @@
 
 /*
  * git asks for a password by the variable's name, so that no process has the token among its
- * arguments, and for the URL's own host alone: a redirection is not followed. The empty helper
- * takes away those that the sandbox has.
+ * arguments. The token is only for the URL's own host: a redirection is not followed. The empty
+ * helper removes the sandbox's own helpers.
  */
 static const char credentials[] =
 	"IFS= read -r SANDBOXFS_GIT_TOKEN && export SANDBOXFS_GIT_TOKEN\n"
@@ -27,7 +27,7 @@ void git_request_release(struct git_request *r)
 	free(r->token_file);
 }
 
-/* Of "scheme://USER:PASSWORD@host/": whether there is such a password, or a token in its place. */
+/* Whether the URL "scheme://USER:PASSWORD@host/" has a password, or a token in its place. */
 static bool has_password(const char *url)
 {
 	const char *host = strstr(url, "://");
@@ -38,7 +38,7 @@ static bool has_password(const char *url)
 	return at && (is_http || memchr(host + 3, ':', (size_t)(at - host - 3)));
 }
 
-/* Of loopback nothing leaves the sandbox. */
+/* Nothing leaves the sandbox over loopback. */
 static bool is_here(const char *url)
 {
 	static const char *const hosts[] = { "http://127.0.0.1", "http://localhost",
@@ -91,7 +91,10 @@ static void add_credentials(struct buf *out, const char *url)
 	buf_add_string(out, credentials);
 }
 
-/* As git names a clone: the last part of the path, without ".git". To be freed; NULL: no memory. */
+/*
+ * The name that git gives a clone: the last part of the path, without ".git". To be freed; NULL: no
+ * memory.
+ */
 static char *name_of(const char *url)
 {
 	size_t end = strlen(url), begin;

@@ -78,7 +78,7 @@ static bool has_rights(const char *program)
 	return is_set || getxattr(program, "security.capability", NULL, 0) > 0;
 }
 
-/* No program gets more rights then than who starts it has. */
+/* Programs then get no more rights than the process that starts them. */
 static bool are_rights_ignored(const char *program)
 {
 	struct statvfs where;

@@ -4,7 +4,7 @@
 
 enum match { MATCH_NONE, MATCH_PART, MATCH_WHOLE };
 
-/* `bytes` against one value: *len is how long it is. */
+/* Compares `bytes` with one value; *len is the value's length. */
 static enum match match_one(const char *value, const char *bytes, size_t left, size_t *len)
 {
 	*len = strlen(value);
@@ -13,7 +13,7 @@ static enum match match_one(const char *value, const char *bytes, size_t left, s
 	return *len <= left ? MATCH_WHOLE : MATCH_PART;
 }
 
-/* The longest value that stands there hides those that it begins with. */
+/* The longest value at that point hides values that are its beginning. */
 static enum match match_any(
 	const struct masked *m, const char *bytes, size_t left, bool is_end, size_t *len)
 {

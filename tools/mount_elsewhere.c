@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A line of /proc/PID/mountinfo (proc(5)), cut into what is wanted of it. */
+/* The needed fields of a line of /proc/PID/mountinfo (proc(5)). */
 struct line {
 	const char *device, *dir, *type;
 };
 
-/* mount tables write space, tab, newline and backslash in octal. */
+/* Mount tables write space, tab, newline and backslash in octal. */
 static void unescape(char *text)
 {
 	char *to = text;
@@ -62,7 +62,7 @@ static void read_table(const char *path, line_sink sink, void *context)
 		fclose(table);
 }
 
-/* ---- Here ---- */
+/* ---- In this namespace ---- */
 
 struct here {
 	const char *dir;
@@ -86,7 +86,7 @@ void mount_device_of(const char *dir, struct mount_device *out)
 	read_table("/proc/self/mountinfo", take_device, &h);
 }
 
-/* ---- Elsewhere ---- */
+/* ---- In other namespaces ---- */
 
 struct there {
 	const char *device;

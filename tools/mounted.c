@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* 0, root's, where the table names none. */
+/* 0, which is root, where the table names none. */
 static unsigned option_number(const struct mntent *line, const char *name)
 {
 	const char *option = hasmntopt(line, name);

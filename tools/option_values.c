@@ -11,10 +11,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Far beyond any use, and still milliseconds without overflow. */
+/* Far beyond any use, and in milliseconds still no overflow. */
 #define SECONDS_MAX 1e9
 #define THREADS_MAX 1000
-/* A shell, what it starts, and the sandbox's own; Linux counts to 4 million. */
+/* Enough for a shell, its children, and the sandbox's own processes; Linux counts to 4 million. */
 #define PIDS_MIN 8
 #define PIDS_MAX 4194304
 
@@ -42,7 +42,10 @@ enum err option_set_text(const struct opt *o, const char *value, void *field, st
 	return *text ? ERR_OK : error_set(e, ERR_NO_MEMORY, "options");
 }
 
-/* Commas separate mount options, so that log=info,fs=debug can stand in an fstab line as log=info:fs=debug. */
+/*
+ * Commas separate mount options, so that log=info,fs=debug can stand in an fstab line as
+ * log=info:fs=debug.
+ */
 enum err option_set_log(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	enum err kind = option_set_text(o, value, field, e);
@@ -129,7 +132,7 @@ enum err option_set_gid(const struct opt *o, const char *value, void *field, str
 	return ERR_OK;
 }
 
-/* Stores which of the words in o->argument it is. */
+/* Stores the index of the word in o->argument. */
 enum err option_set_choice(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	size_t len = strlen(value);
@@ -149,7 +152,7 @@ enum err option_set_choice(const struct opt *o, const char *value, void *field, 
 	}
 }
 
-/* `argument` says why not. */
+/* `argument` has the reason. */
 enum err option_refuse(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	(void)value;
@@ -157,7 +160,7 @@ enum err option_refuse(const struct opt *o, const char *value, void *field, stru
 	return error_set(e, ERR_INVALID, "option '%s': %s", o->name, o->help);
 }
 
-/* ---- Of a sandbox that is made ---- */
+/* ---- For a new sandbox ---- */
 
 enum err option_set_word(const struct opt *o, const char *value, void *field, struct error *e)
 {
@@ -209,7 +212,7 @@ enum err option_set_allowed(const struct opt *o, const char *value, void *field,
 	return option_set_word(o, place, field, e);
 }
 
-/* What a shell can name. */
+/* A name that a shell can have. */
 enum err option_set_variable(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	size_t len =
@@ -303,7 +306,10 @@ enum err option_set_file(const struct opt *o, const char *value, void *field, st
 	return option_set_text(o, value, field, e);
 }
 
-/* Rounded up to whole MiB. A number without a unit would be bytes for one and megabytes for another. */
+/*
+ * Rounded up to whole MiB. A number without a unit would be bytes for one and megabytes for
+ * another.
+ */
 enum err option_set_size(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	char *end;

@@ -179,7 +179,7 @@ const struct opt options[] = {
 	REFUSED("subtype=", "NAME", "it is always sandboxfs; leave it out"),
 	REFUSED("loop", "", "a sandbox is no disk image; leave it out"),
 
-	/* Always so, whatever is asked. mount.fuse3 adds suid and dev of its own accord. */
+	/* In effect for every mount. mount.fuse3 adds suid and dev by itself. */
 	IGNORED("nosuid"),
 	IGNORED("nodev"),
 	IGNORED("suid"),
@@ -200,7 +200,10 @@ const struct opt options[] = {
 	IGNORED("nomand"),
 	IGNORED("silent"),
 	IGNORED("loud"),
-	/* Those that mount(8) and systemd read in fstab. Names that start with x- or X- are theirs too. */
+	/*
+	 * Options that mount(8) and systemd read in fstab. Names that start with x- or X- are
+	 * theirs, too.
+	 */
 	IGNORED("defaults"),
 	IGNORED("auto"),
 	IGNORED("noauto"),

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Far more than a mount says. */
+/* Far more than a mount writes. */
 #define STATUS_MAX ((size_t)1024 * 1024)
 #define PIECE      ((size_t)64 * 1024)
 
@@ -29,7 +29,7 @@ bool owed_parse(struct owed *out, const struct buf *status)
 	return true;
 }
 
-/* An errno. */
+/* Returns an errno. */
 static int read_whole(int fd, struct buf *out)
 {
 	ssize_t got;

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-/* How long a mount that is there already may take to say whether it is alive. */
+/* The time that an existing mount may take to show whether it is alive. */
 #define ALIVE_MS 2000
 
 #define FUSE_CONF "/etc/fuse.conf"
@@ -29,7 +29,9 @@ static int touch(const void *dir)
 	return stat(dir, &ignored) ? errno : 0;
 }
 
-/* The place that systemd or autofs keeps for what is mounted when somebody looks: to be mounted over is what it is there for. */
+/*
+ * A directory of systemd or autofs, which mounts there at the first access: it may be mounted over.
+ */
 static bool is_automount(const char *dir)
 {
 	struct statfs facts;
@@ -42,7 +44,7 @@ static enum err check_not_mounted(const char *dir, bool may_cover, struct error 
 {
 	struct statx facts;
 
-	/* DONT_SYNC: the mount that may be there is not asked. */
+	/* DONT_SYNC: a mount that may be there is not asked. */
 	if (statx(AT_FDCWD, dir, AT_STATX_DONT_SYNC, STATX_TYPE, &facts) ||
 		!(facts.stx_attributes & STATX_ATTR_MOUNT_ROOT))
 		return ERR_OK;
@@ -91,7 +93,7 @@ static enum err check_empty(const char *dir, struct error *e)
 	return ERR_OK;
 }
 
-/* fusermount3's own rule: who mounts on a directory could as well have changed it. */
+/* fusermount3's own rule: a user who may mount on a directory could as well have changed it. */
 static enum err check_own(const char *dir, struct error *e)
 {
 	struct stat facts;
@@ -143,7 +145,7 @@ static enum err check_mountpoint(char **out, const struct config *config, struct
 
 /* ---- FUSE ---- */
 
-/* The line stands alone, with nothing but blanks around it. */
+/* The option stands on a line of its own, with only blanks around it. */
 static bool is_other_allowed(void)
 {
 	FILE *conf = fopen(FUSE_CONF, "re");
@@ -171,11 +173,11 @@ static enum err check_allow_other(const struct config *config, struct error *e)
 		config->allow_other ? "allow_other" : "allow_root");
 }
 
-/* ---- What is kept here ---- */
+/* ---- Directories for cache and journal ---- */
 
 /*
- * In a directory of another user, or behind that user's link, contents and changes would be that
- * user's to change.
+ * Another user could change contents and pending changes in that user's directory, or behind a link
+ * of that user's.
  */
 static enum err check_kept(const char *option, const char *dir, struct error *e)
 {
@@ -195,7 +197,7 @@ static enum err check_places(const struct config *config, struct error *e)
 
 /* ---- The sandbox ---- */
 
-/* Made absolute, because the daemon leaves for "/". */
+/* Made absolute, because the daemon changes to "/". */
 static enum err check_key_file(struct config *config, struct error *e)
 {
 	AUTO_FREE char *path = NULL;

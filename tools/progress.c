@@ -11,7 +11,7 @@
 
 #define EVERY_MS   200
 #define BAR_LENGTH 20
-/* Before that a rate says little. */
+/* An earlier rate means little. */
 #define RATE_AFTER_MS 1000
 
 void progress_line(const char *what, uint64_t bytes, uint64_t total, int64_t elapsed_ms,

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* As long as a mount of somebody's is waited for at most. */
+/* The longest wait for another user's mount. */
 #define LIMIT_MS 3000
 
 /* Shared with the child that looks. */
 struct looking {
 	const char *path;
-	char *real; /* of PATH_MAX */
+	char *real; /* room of PATH_MAX bytes */
 };
 
 static int look(const void *context)

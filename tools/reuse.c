@@ -10,10 +10,10 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* How often it is tried again: the other one waits for a vendor. */
+/* The time between two attempts: the other process waits for a vendor. */
 #define AGAIN_MS 100
 
-/* The place in the file that stands for these labels of this provider. */
+/* The byte of the file that stands for these labels of this provider. */
 static struct flock place_of(const struct provider_ops *ops, const struct provider_config *cfg)
 {
 	uint64_t place = XXH3_64bits(ops->name, strlen(ops->name));
@@ -52,8 +52,8 @@ static enum err lock(int fd, const struct provider_ops *ops, const struct provid
 struct search {
 	const struct provider_ops *ops;
 	const struct provider_config *cfg;
-	char *id;        /* of 128 bytes */
-	bool has_untold; /* a sandbox that does not say which labels it has */
+	char *id;        /* room of 128 bytes */
+	bool has_untold; /* some sandbox has no known labels */
 };
 
 static enum err compare(void *context, const struct sandbox_entry *entry, struct error *e)
@@ -103,7 +103,7 @@ enum err reuse_begin(int *out, const struct provider_ops *ops, const struct prov
 		kind = lock(fd, ops, cfg, call, e);
 	if (!kind)
 		kind = provider_list_sandboxes(ops, cfg, call, compare, &s, e);
-	/* Another one that cannot be read is none of ours. */
+	/* An unreadable sandbox does not matter once one was found. */
 	if (kind && !(kind == ERR_PROTOCOL && *id))
 		return kind;
 	if (!*id && s.has_untold)

@@ -1,7 +1,7 @@
 /*
- * sandboxctl - what one does with sandboxes besides mounting them: a command each, in ctl/.
+ * sandboxctl - operations on sandboxes other than mounting: a command each, in ctl/.
  *
- *      sandboxctl COMMAND [options] ARGUMENTS
+ *     sandboxctl COMMAND [options] ARGUMENTS
  */
 #include "providers/base/cleanup.h"
 #include "providers/base/inherited.h"
@@ -43,7 +43,7 @@ static enum err run_command(struct ctl_run *run, struct error *e)
 		name = NULL;
 		return error_set(e, ERR_NO_MEMORY, "%s", run->command->name);
 	}
-	run->argv[0] = name; /* in --help */
+	run->argv[0] = name; /* for --help */
 	if (!(run->command->flags & CTL_OWN_SIGNALS))
 		kind = signals_new(&run->signals, e);
 	if (!kind)
@@ -80,7 +80,7 @@ static int run_words(int argc, char **argv, mode_t file_mask)
 	return run.status;
 }
 
-/* "help", "help COMMAND", as other tools have it. */
+/* "help", "help COMMAND", as in other tools. */
 static int run_help(int argc, char **argv, mode_t file_mask)
 {
 	char option[] = "--help";

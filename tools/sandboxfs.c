@@ -1,13 +1,14 @@
 /*
  * sandboxfs - shows a sandbox as a directory of this machine.
  *
- *      words and environment   config.c, options.c
- *      PROVIDER:[ID][:PATH]    source.c
- *      what can go wrong       preflight.c
- *      background              daemon.c, signals.c
+ *     words and environment   config.c, options.c
+ *     PROVIDER:[ID][:PATH]    source.c
+ *     early checks            preflight.c
+ *     background              daemon.c, signals.c
  *
- * and then the layers in their order: the provider is connected, the cache stands on it, the mount on the cache. What was
- * built last is taken down first; a sandbox made for this mount is deleted at the very end.
+ * After these come the layers in their order: the provider is connected, the cache uses it, and the
+ * mount uses the cache. The last one built is taken down first. A sandbox made for this mount is
+ * deleted at the very end.
  */
 #include "cache/cache.h"
 #include "cache/session/disk.h"
@@ -37,36 +38,38 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What one run is made of. */
+/* The parts of one run. */
 struct run {
 	const struct config *config;
 	const struct source *source;
-	const struct setup *setup; /* for a sandbox that is made */
+	const struct setup *setup; /* for a new sandbox */
 	const char *mountpoint;
 	struct daemon *daemon;
 	struct signals *signals;
-	struct call call; /* for what comes before the mount: a signal cancels it */
+	struct call call; /* for calls before the mount: a signal cancels it */
 	struct provider_config provider_config;
 	struct watcher watcher;
-	struct watch_request opening; /* that of provider_config */
+	struct watch_request opening; /* provider_config.opening points here */
 	struct provider *provider;
-	char found_id[sizeof((struct sandbox_info *)0)->id]; /* "": none was looked for, or found */
-	char made_id[sizeof((struct sandbox_info *)0)->id];  /* "" where the source names one */
-	int reuse_lock; /* of reuse.h, as long as a sandbox that was made may be deleted again; -1: none */
+	/* "": none was looked for, or none found */
+	char found_id[sizeof((struct sandbox_info *)0)->id];
+	char made_id[sizeof((struct sandbox_info *)0)->id]; /* "": the source names the sandbox */
+	/* lock of reuse.h, held while a new sandbox may be deleted again; -1: none */
+	int reuse_lock;
 	bool is_announced;
 	struct audit *audit; /* NULL: no record is kept */
-	struct mount *mount; /* with `lazy` it is there before the sandbox; NULL: not yet */
+	struct mount *mount; /* with `lazy` it exists before the sandbox; NULL: not yet */
 };
 
 /* ---- The sandbox ---- */
 
-/* Ours to delete, then. */
+/* Whether this run made the sandbox, and may delete it. */
 static bool has_made_sandbox(const struct run *r)
 {
 	return r->made_id[0] && !(r->source->ops->caps & PROVIDER_SINGLE);
 }
 
-/* Whether it was deleted. */
+/* Returns whether the sandbox was deleted. */
 static bool delete_sandbox(struct run *r)
 {
 	struct error e = { 0 };
@@ -98,7 +101,7 @@ static enum err make_sandbox(struct run *r, struct error *e)
 	return ERR_OK;
 }
 
-/* Whoever else looks for it finds it when it is whole, and stays. */
+/* The sandbox is whole and stays: other processes may find it from now on. */
 static void end_reuse(struct run *r)
 {
 	if (r->reuse_lock >= 0)
@@ -143,11 +146,11 @@ static struct provider_config wanted_sandbox(const struct source *source, const 
 	return wanted;
 }
 
-/* What only makes sense where a sandbox is made is not asked of one that is there. */
+/* Refuses options for a new sandbox where the sandbox exists. */
 static enum err check_existing(const struct run *r, struct error *e)
 {
 	const struct provider_ops *ops = r->source->ops;
-	/* A name that is made by its first use takes what a new one does. */
+	/* A sandbox that its first use makes takes the options of a new one. */
 	unsigned taken =
 		ops->connect_options | (ops->caps & PROVIDER_NAMES_IDS ? ops->create_options : 0);
 	unsigned asked = provider_options_asked(&r->provider_config) & OPTIONS_OF_MAKING & ~taken;
@@ -168,7 +171,7 @@ static enum err check_existing(const struct run *r, struct error *e)
 		r->source->ops->name, r->source->id);
 }
 
-/* What the mount asks first, and as whom. */
+/* Sets the first request of the mount's change stream, and the stream's id. */
 static void foresee(struct run *r)
 {
 	struct cache_options options = { .attr_ms = r->config->attr_ms,
@@ -182,7 +185,7 @@ static void foresee(struct run *r)
 	r->provider_config.opening = r->opening.first ? &r->opening : NULL;
 }
 
-/* What becomes of the sandbox stands behind why its script failed. */
+/* Adds to the error of a failed script what happens to the sandbox. */
 static enum err end_failed_setup(struct run *r, enum err kind, struct error *e)
 {
 	struct error why = *e;
@@ -197,8 +200,8 @@ static enum err end_failed_setup(struct run *r, enum err kind, struct error *e)
 }
 
 /*
- * Where there is one sandbox, its directories are what workspaces are elsewhere: one that is named
- * and missing is made.
+ * A provider with one sandbox uses its directories as workspaces: a named directory that is missing
+ * is made.
  */
 static enum err connect_to(struct run *r, struct error *e)
 {
@@ -231,8 +234,8 @@ static enum err ignore_entry(void *context, const struct sandbox_entry *entry, s
 }
 
 /*
- * `mount -f`: a sandbox that has an ID is connected to as for a mount. Of one that would be made the
- * options are checked, and the account is asked whether it takes the key.
+ * `mount -f`: a sandbox with an ID is connected to as for a mount. For a new sandbox the options
+ * are checked, and the account is asked whether it accepts the key.
  */
 static enum err try_sandbox(struct run *r, struct error *e)
 {
@@ -262,7 +265,7 @@ static enum err open_sandbox(struct run *r, struct error *e)
 		kind = r->config->reuse ? find_or_make(r, e) : make_sandbox(r, e);
 	if (kind)
 		return kind;
-	/* Before the mount asks what is there, each over a connection of its own. */
+	/* Before the mount's first request; each over a connection of its own. */
 	if (r->config->workdir) {
 		kind = workdir_make(
 			r->source->ops, &r->provider_config, &r->call, r->config->workdir, e);
@@ -282,7 +285,7 @@ static enum err open_sandbox(struct run *r, struct error *e)
 	return kind;
 }
 
-/* Only a sandbox whose id was told can be left behind. */
+/* A sandbox is left behind only if its id was printed. */
 static void close_sandbox(struct run *r)
 {
 	provider_release(r->provider);
@@ -318,7 +321,7 @@ static enum err serve(struct run *r, struct mount *mount, struct error *e)
 	return kind;
 }
 
-/* `cache`: NULL: what is known of the sandbox does not matter yet. */
+/* `cache` NULL: the mount does not depend on the sandbox yet. */
 static struct mount_options wanted_mount(const struct run *r, const char *source,
 	const char *kernel_options, const struct cache *cache)
 {
@@ -366,7 +369,7 @@ static enum err mount_cache(struct run *r, struct cache *cache, struct error *e)
 	return kind;
 }
 
-/* Each was told of when it was refused, and to a barrier. */
+/* Each failed change was reported when it was refused, and to a barrier. */
 static void tell_refused(const struct cache_status *status)
 {
 	if (status->parked_changes)
@@ -377,7 +380,7 @@ static void tell_refused(const struct cache_status *status)
 			status->journal_dir ? status->journal_dir : "");
 }
 
-/* Whoever unmounted without umount(8)'s helper still gets everything sent, or is told. */
+/* After an unmount without umount(8)'s helper the changes are still sent, or reported. */
 static enum err send_pending(const struct run *r, struct cache *cache, struct error *e)
 {
 	struct error why = { 0 };
@@ -427,7 +430,7 @@ static struct cache_options wanted_cache(const struct run *r, const struct sandb
 	return options;
 }
 
-/* Nothing can be pending in a directory that the user does not have. */
+/* A directory that the user does not have cannot contain pending changes. */
 static bool may_do_without(const struct config *c, const char *dir)
 {
 	struct stat st;
@@ -436,8 +439,8 @@ static bool may_do_without(const struct config *c, const char *dir)
 }
 
 /*
- * The directory of the sandbox's journal; *out NULL: changes are kept in memory, because that was
- * asked for, or because the user's home takes no directory and nothing is pending in one.
+ * The directory of the sandbox's journal. *out NULL: changes are kept in memory, because of an
+ * option, or because the user's home takes no directory and no changes are pending in one.
  */
 static enum err find_journal(
 	struct run *r, const struct sandbox_info *info, char **out, struct error *e)
@@ -495,7 +498,7 @@ static enum err mount_sandbox(struct run *r, struct error *e)
 	return kind;
 }
 
-/* ---- Made at the first use ---- */
+/* ---- A sandbox made at the first use ---- */
 
 /* The mount, without a sandbox. */
 static enum err mount_unused(struct run *r, struct error *e)
@@ -514,7 +517,7 @@ static enum err mount_unused(struct run *r, struct error *e)
 	return kind;
 }
 
-/* Whoever uses it is refused where that fails, and the next use tries again. */
+/* On failure the request that waits is refused, and the next use tries again. */
 static enum err open_at_use(struct run *r, struct error *e)
 {
 	enum err kind = mount_unused(r, e);
@@ -535,7 +538,7 @@ static enum err open_at_use(struct run *r, struct error *e)
 	return kind;
 }
 
-/* Nobody used it: that is no failure. */
+/* The mount was never used: that is no failure. */
 static bool is_unused(const struct run *r, enum err kind)
 {
 	return r->is_announced && !r->provider && (kind == ERR_GONE || kind == ERR_INTERRUPTED);
@@ -612,8 +615,8 @@ static enum err check_workdir(
 }
 
 /*
- * Everything that can be refused before the fork. Words may name a descriptor of the caller (the file
- * of -N, a key_file or a setup script of /dev/fd), so those are closed behind the checks.
+ * All checks that can fail before the fork. Words may name a descriptor of the caller (the file of
+ * -N, a key_file or a setup script of /dev/fd), so those are closed after the checks.
  */
 static enum err prepare(struct config *config, struct source *source, struct setup *setup,
 	char **mountpoint, struct error *e)
@@ -663,8 +666,9 @@ static enum exits complain(const struct error *e)
 }
 
 /*
- * Large blocks, as of what is sent and read ahead, go back to the system when they are freed. glibc would learn from the
- * first of them to keep those that come after, up to 32 MiB in the heap of each thread.
+ * Large blocks, such as sent data and read-ahead, go back to the system when they are freed.
+ * Otherwise the first of them would make glibc keep later ones, up to 32 MiB in the heap of each
+ * thread.
  */
 static void give_memory_back(void)
 {

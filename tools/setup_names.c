@@ -6,15 +6,15 @@
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 #define BLANKS  " \t"
-/* A quote separates, too: what stands in it may be a command, as in sh -c 'NAME=value'. */
+/* A quote separates, too: the text in it may be a command, as in sh -c 'NAME=value'. */
 #define SEPARATORS "\n;&|(){}\"'`"
 
-/* What the words of a command are to a name that is among them. */
+/* The effect of a command's words on a name among them. */
 enum words {
 	WORDS_PLAIN,   /* nothing */
-	WORDS_COMMAND, /* the next one is the command's own name */
-	WORDS_ONE,     /* the next one is a name that gets a value: behind `for` */
-	WORDS_ALL,     /* all are: behind `read` */
+	WORDS_COMMAND, /* the next word is the command's own name */
+	WORDS_ONE,     /* the next word is a name that gets a value: behind `for` */
+	WORDS_ALL,     /* all words are names that get values: behind `read` */
 };
 
 struct scan {
@@ -93,7 +93,7 @@ static bool put(const struct scan *s, const char *name, size_t len)
 	return copy && path_set_put(s->out, copy);
 }
 
-/* `value`, what stands behind NAME=, is $NAME. */
+/* Whether `value`, the text behind NAME=, is $NAME. */
 static bool is_itself(const char *value, const char *name, size_t len)
 {
 	char quote = *value == '"' || *value == '\'' ? *value++ : 0;
@@ -107,7 +107,7 @@ static bool is_itself(const char *value, const char *name, size_t len)
 	return quote ? *value == quote && ends_word(value[1]) : ends_word(*value);
 }
 
-/* Where the value begins when `rest`, what stands behind a name, gives it one; NULL: it does not. */
+/* The beginning of the value, if `rest`, the text behind a name, gives it one; NULL: no value. */
 static const char *value_behind(const char *rest)
 {
 	if (*rest == '[' && strchr(rest, ']'))
@@ -140,7 +140,7 @@ static bool take_word(struct scan *s)
 	return words < WORDS_ONE || put(s, name, len);
 }
 
-/* What begins with '$': a name that is asked for, which ${NAME:=value} also gives a value. */
+/* Takes a reference that begins with '$'; ${NAME:=value} also gives the name a value. */
 static bool take_dollar(struct scan *s)
 {
 	const char *name = s->at + 1 + (s->at[1] == '{');

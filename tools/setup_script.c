@@ -20,9 +20,9 @@
 #define PIECE        65536
 
 /*
- * Where there is no bash, as in Alpine's images, sh has to do. Of an interpreter's line all behind the
- * first blank is one word, as execve(2) has it. The traps remove the file when the script ends, or is
- * ended by a signal that can be caught.
+ * Without bash, as in Alpine's images, sh is used. In an interpreter's line all behind the first
+ * blank is one word, as in execve(2). The traps remove the file when the script ends, or is ended
+ * by a signal that can be caught.
  */
 static const char command[] =
 	"umask 077 && script=$(mktemp) || exit 1\n"
@@ -82,7 +82,10 @@ static enum err read_script(const char *path, struct buf *out, struct error *e)
 	return read_all(fd, what, SCRIPT_MAX, out, e);
 }
 
-/* Beside the script. A directory of that name, as some keep Python's in, is none. */
+/*
+ * The file .env in the script's directory. A directory of that name, as some use for Python, does
+ * not count.
+ */
 static char *dotenv_path(const char *script)
 {
 	const char *slash = strrchr(script, '/');
@@ -120,11 +123,11 @@ static enum err read_dotenv(const char *path, char ***list, struct error *e)
 
 /* ---- Values ---- */
 
-/* What names of the script may become. */
+/* The values that names of the script may get. */
 struct expansion {
 	const char *asked;     /* as in struct setup_request */
 	char *file;            /* the path of .env */
-	char **variables;      /* of it */
+	char **variables;      /* from that file */
 	struct path_set given; /* names to which the script gives a value */
 	struct path_set done;  /* names that were replaced */
 	struct setup *setup;
@@ -140,7 +143,7 @@ static void end_expansion(struct expansion *x)
 	free(x->file);
 }
 
-/* Also of a key that was taken out of it. */
+/* Includes keys that were taken out of the environment. */
 static const char *value_of_environment(const char *name)
 {
 	const struct variable *v;
@@ -165,7 +168,7 @@ static const char *value_here(const struct expansion *x, const char *name)
 	return value;
 }
 
-/* The next name of a list; NULL: there is none more. */
+/* The next name of a list; NULL: no more. */
 static const char *next_name(const char *list, size_t *len)
 {
 	list += strspn(list, ",: ");
@@ -235,7 +238,7 @@ static enum err note_replaced(
 	return option_set_word(NULL, value, &x->setup->values, e);
 }
 
-/* What stands at `dollar`, of *len bytes; *value NULL: it stays. */
+/* The reference at `dollar`, of *len bytes; *value NULL: the reference stays. */
 static enum err expand_one(
 	struct expansion *x, const char *dollar, size_t *len, const char **value, struct error *e)
 {

@@ -5,14 +5,14 @@
 
 #include <stdio.h>
 
-/* Output comes in pieces of far less. */
+/* Pieces of output are far smaller. */
 #define SHOWN_MAX ((size_t)64 * 1024 * 1024)
 
 struct showing {
 	struct masked of[2]; /* by enum stream */
 };
 
-/* Where nobody can be shown anything the command goes on all the same. */
+/* A failure to print does not stop the command. */
 static void show(const struct buf *text)
 {
 	if (text->len && fwrite(text->bytes, 1, text->len, stderr) < text->len)

@@ -19,7 +19,7 @@ struct signals {
 	pthread_mutex_t lock;
 	struct mount *mount; /* lock */
 	struct audit *audit; /* lock; NULL: HUP ends the mount */
-	bool ignores_hup;    /* nobody is to be ended by it */
+	bool ignores_hup;    /* HUP must not end this process */
 	bool ending;         /* lock */
 };
 
@@ -46,8 +46,8 @@ _Noreturn void signals_die(int number)
 }
 
 /*
- * Where one is gone it cannot be opened, and a mount in the foreground of one that is there is to
- * end.
+ * A terminal that has gone cannot be opened. A mount in the foreground of an existing terminal ends
+ * with HUP.
  */
 static bool has_terminal(void)
 {
@@ -56,7 +56,7 @@ static bool has_terminal(void)
 	return fd >= 0;
 }
 
-/* Returns false when it is signals_free() that sent it. */
+/* Returns false for the signal of signals_free(). */
 static bool handle(struct signals *s, int number)
 {
 	pthread_mutex_lock(&s->lock);
@@ -108,14 +108,14 @@ static bool is_ignored(int number)
 	return !sigaction(number, NULL, &action) && action.sa_handler == SIG_IGN;
 }
 
-/* Who started us may want INT and HUP ignored: nohup(1), a shell script's `&`. */
+/* The caller may want INT and HUP ignored: nohup(1), a shell script's `&`. */
 static void choose(struct signals *s)
 {
 	sigemptyset(&s->set);
 	sigaddset(&s->set, SIGTERM);
 	if (!is_ignored(SIGINT))
 		sigaddset(&s->set, SIGINT);
-	/* What is blocked comes though it is ignored: it may be to open a file again. */
+	/* A blocked signal arrives although it is ignored: HUP may mean to open a file again. */
 	sigaddset(&s->set, SIGHUP);
 	s->ignores_hup = is_ignored(SIGHUP);
 }
@@ -136,7 +136,11 @@ enum err signals_new(struct signals **out, struct error *e)
 	pthread_sigmask(SIG_BLOCK, &s->set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ,
-		SIG_IGN); /* a file too large for our limit is an error of one write, not our end */
+		/*
+		 * a file too large for our limit is an error of one write, and must not end the
+		 * process
+		 */
+		SIG_IGN);
 
 	int failure = pthread_create(&s->thread, NULL, wait_for_signals, s);
 

@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What vendors make their ids of: nothing in it means something to a path, a URL, a shell or the mount table. */
+/*
+ * The characters of vendors' ids: none has a meaning in a path, a URL, a shell or the mount table.
+ */
 #define ID_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
 #define FORM "PROVIDER:[ID][:PATH], as in local:demo"
@@ -49,7 +51,7 @@ static enum err check_id(const char *text, const char *id, size_t len, struct er
 	return ERR_OK;
 }
 
-/* Any provider's; it is `len` bytes of `id`. */
+/* For any provider: the ID is `len` bytes of `id`. */
 static enum err take_id(
 	const struct source *s, const char *text, const char *id, size_t *len, struct error *e)
 {
@@ -96,7 +98,7 @@ enum err source_check_path(const char *path, struct error *e)
 	return check_path(path, path, e);
 }
 
-/* `rest` is what follows the first colon. */
+/* `rest` is the text behind the first colon. */
 static enum err parse_rest(struct source *s, const char *text, const char *rest, struct error *e)
 {
 	size_t id_len;

@@ -1,7 +1,8 @@
 /*
- * umount.fuse.sandboxfs - what umount(8) calls for our mounts: sends what is pending, then unmounts.
+ * umount.fuse.sandboxfs - called by umount(8) for our mounts: sends the pending changes, then
+ * unmounts.
  *
- *      umount.fuse.sandboxfs DIR [-nlfvr] [-N namespace] [-t type.subtype] [-o options]
+ *     umount.fuse.sandboxfs DIR [-nlfvr] [-N namespace] [-t type.subtype] [-o options]
  */
 #include "providers/base/cleanup.h"
 #include "providers/base/inherited.h"
@@ -22,19 +23,19 @@
 #include <string.h>
 #include <sys/types.h>
 
-/* Who unmounts by force or lazily does not wait for an answer that may never come. */
+/* A forced or lazy unmount does not wait for an answer that may never come. */
 #define FORCED_MS   10000
 #define SECONDS_MAX 1e9
 
 struct umount_options {
 	const char *dir;
 	const char *namespace;
-	int64_t limit_ms; /* for sending what is pending; -1: as long as it goes on */
+	int64_t limit_ms; /* for sending pending changes; -1: as long as there is progress */
 	bool may_wait, is_forced, is_verbose;
 	bool wants_help, wants_version;
 };
 
-/* ---- The mount, as the mount table has it ---- */
+/* ---- The mount table ---- */
 
 /* The topmost mount on `dir`: the last in the table. */
 static enum err find_mount(const char *dir, struct mounted *out, struct error *e)
@@ -68,7 +69,7 @@ static void complain(const struct error *e)
 	say(stderr, "umount.fuse.sandboxfs: %s", e->text);
 }
 
-/* No failure: what was asked for is done, and the rest may be meant. */
+/* No failure: the unmount is done, and the remaining mounts may be wanted. */
 static void tell_elsewhere(const char *dir, const struct mount_device *device)
 {
 	char there[PATH_MAX];
@@ -110,7 +111,7 @@ static enum err unmount(const struct umount_options *r, struct error *e)
 	return kind;
 }
 
-/* What is not ours is accepted: a line of fstab has one list of options for both programs. */
+/* Options of others are accepted: a line of fstab has one list of options for both programs. */
 static enum err take_options(struct umount_options *r, char *list, struct error *e)
 {
 	static const char timeout[] = "timeout=";
@@ -141,7 +142,7 @@ static enum err parse(struct umount_options *r, int argc, char **argv, struct er
 
 	enum err kind = ERR_OK;
 
-	opterr = 0; /* one line, and it is ours */
+	opterr = 0; /* we print the one line ourselves */
 	for (int c; !kind && (c = getopt_long(argc, argv, "nlfvrN:t:o:hV", names, NULL)) != -1;)
 		switch (c) {
 		case 'l': r->may_wait = true; break;

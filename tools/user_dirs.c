@@ -10,7 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of a file's name; what is longer is cut, and told apart by a hash. Whoever sets it aside appends to it. */
+/*
+ * The longest name of a file. A longer one is cut and made unique by a hash. A suffix is appended
+ * to the name of a journal that is set aside.
+ */
 #define NAME_LEN_MAX 200
 
 static const char *absolute(const char *variable)
@@ -28,7 +31,7 @@ static char *below(const char *dir, const char *rest)
 	return path.failed ? NULL : strdup(buf_text(&path));
 }
 
-/* `variable` names a directory for all programs, as `in_home` does where it is not set. */
+/* `variable` names a directory for all programs; `in_home` is used where it is not set. */
 static char *user_dir(const char *asked, const char *variable, const char *in_home)
 {
 	const char *all = absolute(variable);
@@ -51,7 +54,7 @@ char *user_journals_dir(const char *asked)
 	return user_dir(asked, "XDG_STATE_HOME", ".local/state/sandboxfs");
 }
 
-/* Each byte that may not stand in a name, or stands for another here, as %XX. */
+/* Writes each byte that cannot stand in a name, or has another meaning here, as %XX. */
 static void add_escaped(struct buf *name, const char *text)
 {
 	for (; *text; text++)

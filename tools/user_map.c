@@ -3,12 +3,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* All numbers but that which stands for none. */
+/* All numbers except the one that means none. */
 #define WHOLE UINT32_MAX
 
 /*
- * Whether `count` numbers from `first` on are in one row. Where the file is missing the kernel has
- * no user namespaces.
+ * Whether one row has `count` numbers from `first` on. Where the file is missing the kernel has no
+ * user namespaces.
  */
 static bool is_mapped(const char *file, uint32_t first, uint32_t count)
 {

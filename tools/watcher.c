@@ -17,7 +17,7 @@ _Static_assert(sizeof(struct block_name) == WATCHER_ID_SIZE, "an id is a hash");
 
 /* ---- The file ---- */
 
-/* Ids stand for places in it: each is locked by the mount that has it, as long as that lives. */
+/* Each id stands for a byte of the file. A mount locks its byte as long as it lives. */
 static bool lock(int fd, off_t start, bool waits)
 {
 	struct flock place = {
@@ -44,7 +44,7 @@ static bool read_or_make(int fd, unsigned char secret[SECRET_SIZE])
 		pwrite(fd, secret, SECRET_SIZE, 0) == SECRET_SIZE;
 }
 
-/* Two that begin with an empty file make one secret. */
+/* Two processes that begin with an empty file make one secret. */
 static bool get_secret(int fd, unsigned char secret[SECRET_SIZE])
 {
 	bool has = lock(fd, 0, true) && read_or_make(fd, secret);
@@ -91,7 +91,7 @@ static bool make_id(struct watcher *w, const char *provider, const struct provid
 	return !text.failed;
 }
 
-/* Never the place that get_secret() locks. */
+/* Never the byte that get_secret() locks. */
 static off_t place_of(const struct watcher *w)
 {
 	uint64_t number;

@@ -26,7 +26,7 @@ struct copy_list {
 	struct copy_entry *entries; /* every directory before its entries */
 	size_t count, room;
 	size_t dir;     /* index of the directory of the entries that come now */
-	uint64_t bytes; /* of all files */
+	uint64_t bytes; /* sum of all files */
 };
 
 /* Changes for `to` that are not sent yet. */

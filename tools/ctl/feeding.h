@@ -30,7 +30,7 @@ struct feeding {
 	bool is_begun; /* the pipe was there */
 	bool has_thread;
 	pthread_t thread;
-	/* of the thread; ERR_OK: all input was passed on, as long as it was read */
+	/* result of the thread; ERR_OK: all input was passed on, as long as it was read */
 	struct error error;
 };
 
