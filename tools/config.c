@@ -59,7 +59,7 @@ static enum err unknown(const char *word, struct error *e)
 
 struct parsing {
 	struct config *config;
-	enum err kind; /* of the first wrong word */
+	enum err kind; /* error of the first wrong word */
 	struct error *error;
 	bool is_helper; /* called by mount(8) */
 };

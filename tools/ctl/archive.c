@@ -14,7 +14,7 @@ struct packing {
 	struct archive *disk, *tar;
 	const char *dir;
 	bool repeats_directories;
-	struct archive_entry **directories; /* those that are repeated; owned */
+	struct archive_entry **directories; /* directories to repeat; owned */
 	size_t directories_count;
 };
 
@@ -26,7 +26,7 @@ static enum err failed(struct archive *a, struct error *e)
 		archive_error_string(a) ? archive_error_string(a) : "out of memory");
 }
 
-/* ARCHIVE_WARN is about what tar cannot say of a file, such as a socket. */
+/* ARCHIVE_WARN means that tar cannot express something of a file, such as a socket. */
 static bool is_failure(int result)
 {
 	return result < ARCHIVE_WARN;
@@ -37,7 +37,7 @@ static enum err write_all(struct archive *tar, const void *bytes, size_t len, st
 	return archive_write_data(tar, bytes, len) == (la_ssize_t)len ? ERR_OK : failed(tar, e);
 }
 
-/* It wants holes as zeros, of which it writes those that its format cannot leave out. */
+/* libarchive takes holes as zeros, and writes only those that its format cannot leave out. */
 static enum err fill_hole(struct archive *tar, la_int64_t from, la_int64_t to, struct error *e)
 {
 	static const char zeros[64 * 1024];
@@ -68,7 +68,7 @@ static enum err copy_data(const struct packing *p, struct error *e)
 	return kind || result == ARCHIVE_EOF ? kind : failed(p->disk, e);
 }
 
-/* Until its own attributes come, whoever unpacks it may write to it. */
+/* Until the directory's own attributes come, the unpacking program may write to it. */
 static enum err put_off(struct packing *p, struct archive_entry *entry, struct error *e)
 {
 	struct archive_entry **grown = reallocarray(
@@ -83,7 +83,7 @@ static enum err put_off(struct packing *p, struct archive_entry *entry, struct e
 	return ERR_OK;
 }
 
-/* What is in a directory before the directory itself. */
+/* The entries of a directory come before the directory itself. */
 static enum err add_directories(const struct packing *p, struct error *e)
 {
 	enum err kind = ERR_OK;
@@ -101,7 +101,7 @@ static void release_directories(const struct packing *p)
 	free(p->directories);
 }
 
-/* The directory itself is no member. */
+/* `dir` itself is no member. */
 static enum err add(struct packing *p, struct archive_entry *entry, struct error *e)
 {
 	AUTO_BUF struct buf path = BUF_INIT(PATH_MAX);
@@ -164,7 +164,7 @@ enum err archive_tree(const char *dir, int fd, bool repeats_directories, struct 
 	return why.kind ? error_set(e, why.kind, "%s", why.text) : ERR_OK;
 }
 
-/* ---- Back ---- */
+/* ---- Unpacking ---- */
 
 /* "./a/b" as a path below `dir`. */
 static enum err place_below(const char *dir, const char *member, struct buf *out, struct error *e)

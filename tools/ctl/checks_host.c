@@ -19,7 +19,10 @@
 #define VERSION_MAX 100
 #define PROBE_MS    5000
 
-/* openat2(2), without which paths are walked step by step, came with 5.6; 5.10 is the next that is kept up for long. */
+/*
+ * openat2(2), without which paths are walked step by step, is in Linux from 5.6 on; 5.10 is the
+ * next version with long support.
+ */
 #define KERNEL_MAJOR 5
 #define KERNEL_MINOR 10
 
@@ -49,7 +52,7 @@ void check_device(struct finding *out)
 		finding_set(out, FINDING_OK, "/dev/fuse can be opened");
 }
 
-/* The first line that it prints; "" where it cannot be run. `command` is a literal. */
+/* The first line of the command's output; "" where it cannot be run. `command` is a literal. */
 static void first_line(const char *command, char line[VERSION_MAX])
 {
 	FILE *said = popen(command, "re");
@@ -82,7 +85,7 @@ void check_libfuse(struct finding *out)
 	finding_set(out, FINDING_OK, "libfuse %s", fuse_pkgversion());
 }
 
-/* ---- What commands of local: run in ---- */
+/* ---- Requirements of commands of local: ---- */
 
 void check_bubblewrap(struct finding *out)
 {
@@ -98,7 +101,7 @@ void check_bubblewrap(struct finding *out)
 			"bubblewrap");
 }
 
-/* As bwrap does: root needs no namespace of users, which in a chroot cannot be made. */
+/* As bwrap does: root needs no user namespace, which cannot be made in a chroot. */
 static int make_namespace(const void *context)
 {
 	(void)context;
@@ -138,7 +141,7 @@ void check_translation(struct finding *out)
 			"slirp4netns");
 }
 
-/* ---- What sandboxctl start runs ---- */
+/* ---- The program for sandboxctl start ---- */
 
 void check_containers(struct finding *out)
 {
@@ -167,7 +170,7 @@ void check_helper(struct finding *out)
 
 /* ---- Room ---- */
 
-/* Of the nearest directory that exists on the way to it. */
+/* The room of the nearest existing directory on the way to `dir`. */
 static bool find_room(const char *dir, uint64_t *mib, bool *may_write)
 {
 	AUTO_FREE char *path = strdup(dir);
@@ -209,7 +212,7 @@ static void check_room(const char *dir, uint64_t wanted_mib, const char *option,
 		finding_set(out, FINDING_OK, "%s: %llu MiB are free", dir, (unsigned long long)mib);
 }
 
-/* What a person needs to edit files; more is used where it is there. */
+/* Enough to edit files; more is used where it is free. */
 #define CACHE_WANTED_MIB 256
 
 void check_cache(struct finding *out)

@@ -10,14 +10,14 @@
 
 /* ---- In a process of its own ---- */
 
-/* Shared with it. */
+/* Shared with that process. */
 struct probe {
 	const struct provider_ops *ops;
 	enum err kind;
 	char text[sizeof((struct error *)0)->text];
 };
 
-/* One is as good as all of them. */
+/* One sandbox is enough to know that the key works. */
 static enum err stop(void *context, const struct sandbox_entry *entry, struct error *e)
 {
 	(void)entry;
@@ -40,9 +40,9 @@ static int ask(const void *context)
 	return 0;
 }
 
-/* ---- What it means ---- */
+/* ---- The finding ---- */
 
-/* Whether some variable says where it is, or with which key. */
+/* Whether some variable has the provider's address or key. */
 static bool is_set_up(const struct provider_ops *ops)
 {
 	const struct variable *v;
@@ -53,13 +53,13 @@ static bool is_set_up(const struct provider_ops *ops)
 	return false;
 }
 
-/* Nobody who does not use it has it running. */
+/* A provider's one sandbox that is out of reach, and that no variable sets up, is not in use. */
 static bool is_absent(const struct probe *p)
 {
 	return p->kind == ERR_UNREACHABLE && p->ops->caps & PROVIDER_SINGLE && !is_set_up(p->ops);
 }
 
-/* "": it has none. */
+/* "": there is no source. */
 static void tell_source(const struct probe *p, char *out, size_t room)
 {
 	AUTO_BUF struct buf source = BUF_INIT(KEY_SOURCE_MAX);

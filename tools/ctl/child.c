@@ -14,14 +14,14 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* From TERM to KILL: what docker stop gives a container. */
+/* The time from TERM to KILL: the same as docker stop gives a container. */
 #define ENDING_MS 10000
-/* How soon a second signal is noticed. */
+/* The time until a second signal is noticed. */
 #define LOOK_MS 100
 
 /* ---- Starting ---- */
 
-/* Blocked signals and an ignored SIGPIPE are ours alone (signals.h). */
+/* Only this process needs blocked signals and an ignored SIGPIPE (signals.h). */
 static void give_signals_back(void)
 {
 	sigset_t none;
@@ -72,7 +72,7 @@ enum err child_start(const struct child_request *r, pid_t *out, struct error *e)
 
 /* ---- Waiting ---- */
 
-/* Then what is typed on it goes to all who are. */
+/* In the foreground the terminal sends its signals to both processes. */
 static bool is_foreground(void)
 {
 	AUTO_CLOSE int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
@@ -86,7 +86,7 @@ static void pass_on(pid_t pid, int number)
 		kill(pid, number);
 }
 
-/* Until it ended or a signal came; after the first one no longer than LOOK_MS. */
+/* Waits until the program ended or a signal came; after the first signal no longer than LOOK_MS. */
 static void wait_a_while(int pid_fd, const struct signals *s)
 {
 	bool is_signalled = signals_taken(s);

@@ -13,11 +13,12 @@
 const char code_languages[] = "python|node|shell";
 
 /*
- * The programs that run it, the first that is there; how they are told that the next word is code.
+ * The programs that run the language, of which the first one found is used, and the option before
+ * the code.
  */
 static const struct language {
 	const char *name, *title, *programs, *option;
-	const char *end; /* what stands before its own arguments */
+	const char *end; /* the word before the code's own arguments */
 } languages[] = {
 	{ "python", "Python", "python3 python", "-c", "" },
 	{ "node", "Node.js", "node nodejs", "-e", " --" },
@@ -38,7 +39,7 @@ static void add_arguments(struct buf *out, char *const *arguments, size_t count)
 	buf_add_byte(out, '\n');
 }
 
-/* The text itself is what the shell runs. */
+/* The shell runs the text itself. */
 static void add_shell(struct buf *out, const struct buf *code, char *const *arguments, size_t count)
 {
 	buf_add_string(out, "set --");

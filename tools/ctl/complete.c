@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A word with another character in the place of its own would name something else. */
+/* A word with a character replaced would name something else. */
 static bool is_offered(const struct completion *c, const struct buf *candidate)
 {
 	return !strncmp(buf_text(candidate), c->word, strlen(c->word)) &&
@@ -102,7 +102,7 @@ static void offer_mounts(const struct completion *c)
 				mounts.list[i].source);
 }
 
-/* ---- By what --help calls it ---- */
+/* ---- By the name in --help ---- */
 
 static void offer_choices(const struct completion *c, const char *before, const char *choices)
 {

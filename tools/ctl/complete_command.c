@@ -75,7 +75,10 @@ static void complete_value(const struct completion *c, const struct ctl_command 
 
 /* ---- Operands ---- */
 
-/* What "SOURCE... [--] COMMAND" calls the operand of that number; the last goes on where it says so. "": none. */
+/*
+ * The name of the operand of that number in "SOURCE... [--] COMMAND"; the last one repeats where
+ * that has "...". "": none.
+ */
 static const char *operand_name(const char *arguments, size_t operand)
 {
 	const char *name = arguments;
@@ -100,7 +103,7 @@ static bool is_option(const char *word)
 static void complete_words(
 	const struct completion *c, const struct ctl_command *command, char **words, size_t count)
 {
-	const char *pending = NULL; /* what the word before wants for a value */
+	const char *pending = NULL; /* the value that the word before requires */
 	size_t operands = 0;
 
 	for (size_t i = 0; i < count; i++) {

@@ -38,7 +38,7 @@ static void offer_letters(const struct completion *c, const struct opt *table, s
 	offer(c, "", "-o", 2, "options, ',' between");
 }
 
-/* `before`: what was typed up to the name. */
+/* `before`: the typed text up to the name. */
 static void offer_names(
 	const struct completion *c, const char *before, const struct opt *table, size_t rows)
 {
@@ -55,7 +55,7 @@ static void offer_value(const struct completion *c, const char *before, const ch
 			offer_argument(c, before, o->argument);
 }
 
-/* Of "keep,resume=a" the last is what is being typed. */
+/* The last part of "keep,resume=a" is the one being typed. */
 static void offer_listed(const struct completion *c, const struct opt *table, size_t rows)
 {
 	const char *comma = strrchr(c->word, ','), *name = comma ? comma + 1 : c->word;
@@ -73,7 +73,7 @@ static void offer_listed(const struct completion *c, const struct opt *table, si
 		offer_names(c, before, table, rows);
 }
 
-/* Whether it was an option or the value of one. */
+/* Whether the word was an option or the value of one. */
 static bool complete_option(
 	const struct completion *c, const char *before, const struct opt *table, size_t rows)
 {

@@ -8,7 +8,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-/* What was begun is removed within this time, also when nobody answers any more. */
+/* The time for removing unfinished files, also when no answer comes any more. */
 #define TIDY_MS 1000
 
 enum err copy_no_memory(struct error *e)
@@ -32,7 +32,7 @@ enum err copy_check(const struct copying *c, struct error *e)
 	return is_cancelled ? error_set(e, ERR_INTERRUPTED, "interrupted") : ERR_OK;
 }
 
-/* ---- What is made under a name of its own ---- */
+/* ---- Files and links under a name of their own ---- */
 
 static char *staged_name(const struct copying *c, const struct copy_entry *entry)
 {
@@ -71,7 +71,7 @@ enum err copy_end(struct copying *c, struct copy_entry *entry, struct error *e)
 	return kind == ERR_OK ? copy_add(c, entry, place, e) : kind;
 }
 
-/* ---- What has no contents ---- */
+/* ---- Directories and links ---- */
 
 static enum err make_dir(struct copying *c, struct copy_entry *entry, struct error *e)
 {
@@ -92,7 +92,7 @@ static enum err make_link(struct copying *c, struct copy_entry *entry, struct er
 	return kind == ERR_OK ? copy_end(c, entry, e) : kind;
 }
 
-/* No file has more bytes than an offset can name. */
+/* No file has more bytes than an offset can express. */
 static void judge_size(struct copying *c, struct copy_entry *entry)
 {
 	if (entry->attr.size >= INT64_MAX)
@@ -112,7 +112,10 @@ static enum err make(struct copying *c, struct copy_entry *entry, struct error *
 	}
 }
 
-/* Files in them would change their times, and their permissions might keep files out. */
+/*
+ * Directories are finished last: files made in them would change their times, and their permissions
+ * might prevent that.
+ */
 static enum err finish_dir(struct copying *c, struct copy_entry *entry, struct error *e)
 {
 	const struct change change = { .op = CHANGE_SETATTR,
@@ -126,7 +129,10 @@ static enum err finish_dir(struct copying *c, struct copy_entry *entry, struct e
 	return copy_add(c, entry, change, e);
 }
 
-/* What was made has its attributes now; what was there is known to be a directory if something could be made in it. */
+/*
+ * Directories that were made have their attributes now. A name that existed before is known to be a
+ * directory if an entry could be made in it.
+ */
 static enum err finish_dirs(struct copying *c, struct error *e)
 {
 	struct copy_list *l = &c->list;
@@ -147,7 +153,7 @@ static enum err finish_dirs(struct copying *c, struct error *e)
 	return kind == ERR_OK ? copy_flush(c, e) : kind;
 }
 
-/* ---- The whole ---- */
+/* ---- The whole copy ---- */
 
 static enum err copy_all(
 	struct copying *c, const struct copy_source *sources, size_t count, struct error *e)
@@ -162,7 +168,7 @@ static enum err copy_all(
 	return kind == ERR_OK ? finish_dirs(c, e) : kind;
 }
 
-/* What was begun and did not come to its end. Best effort: whoever cannot be reached keeps it. */
+/* Removes unfinished files. Best effort: a sandbox that cannot be reached keeps them. */
 static void tidy(struct copying *c)
 {
 	static const struct call brief = { .progress_ms = TIDY_MS };

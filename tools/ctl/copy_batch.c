@@ -1,4 +1,4 @@
-/* Which changes leave together, and what becomes of them. */
+/* Batches of changes, and their results. */
 #include "tools/ctl/copy_inside.h"
 
 #include "providers/base/cleanup.h"
@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * Contents and changes of one batch. 2,000 files of 16 MB in all are to leave in one, which is held several times over on
- * its way; a directory here takes each change for itself.
+ * Contents and changes of one batch. 2,000 files of 16 MB in all fit in one, which is in memory
+ * several times on its way. A directory of this machine applies each change by itself.
  */
 #define BATCH_BYTES        ((size_t)20 * 1024 * 1024)
 #define BATCH_CHANGES      ((size_t)16384)
@@ -19,7 +19,7 @@
 
 _Static_assert(BATCH_BYTES_HERE >= VERB_DATA_MAX, "a piece of contents finds room");
 
-/* ---- Its memory ---- */
+/* ---- Memory of a batch ---- */
 
 static bool is_here(const struct copying *c)
 {
@@ -66,9 +66,9 @@ static bool grow(struct copy_batch *b)
 	return b->room == room;
 }
 
-/* ---- What became of it ---- */
+/* ---- Results ---- */
 
-/* A directory that is there already will do, and keeps its attributes. */
+/* An existing directory is used, and keeps its attributes. */
 static bool is_fine(struct copy_entry *owner, const struct change *change, enum err result)
 {
 	if (change->op == CHANGE_MKDIR && result == ERR_EXISTS)
@@ -91,7 +91,7 @@ static void count_done(struct copying *c, struct copy_entry *owner, const struct
 	}
 }
 
-/* The first refusal counts: what needed it was only skipped. */
+/* The first refusal counts: changes that needed it were only skipped. */
 static void hear(struct copying *c, size_t n)
 {
 	const struct change *change = &c->batch.changes[n];
@@ -108,7 +108,7 @@ static void hear(struct copying *c, size_t n)
 			*result->why ? result->why : error_words(result->err));
 }
 
-/* The caller of a batch that is on its way. */
+/* The progress of a batch that is being sent. */
 struct leaving {
 	struct progress progress; /* first */
 	struct copying *copying;
@@ -120,7 +120,7 @@ static void tell_progress(const struct copying *c, uint64_t leaving)
 		c->copy->progress(c->copy->context, c->counts->bytes + leaving, c->list.bytes);
 }
 
-/* More leaves than the contents, or less where they are compressed. */
+/* More bytes are sent than the contents, or fewer where they are compressed. */
 static void tell_leaving(struct progress *p)
 {
 	const struct copying *c = ((struct leaving *)p)->copying;
@@ -158,7 +158,7 @@ enum err copy_flush(struct copying *c, struct error *e)
 	return kind;
 }
 
-/* ---- Gathering ---- */
+/* ---- Filling a batch ---- */
 
 static enum err make_room(struct copying *c, size_t data_len, struct error *e)
 {

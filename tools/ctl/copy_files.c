@@ -1,4 +1,4 @@
-/* Contents: fetched many files to a call, and handed on as they come. */
+/* Contents: fetched many files to a call, and passed on as they come. */
 #include "tools/ctl/copy_inside.h"
 
 #include "providers/base/cleanup.h"
@@ -6,27 +6,30 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Of one fetch: what is lost with a broken connection. Where an answer is only passed on whole, the provider says less. */
+/*
+ * The most of one fetch, all of which is lost with a broken connection. Where answers are passed on
+ * only when whole, the provider's limit is lower.
+ */
 #define FETCH_BYTES_MAX ((uint64_t)128 * 1024 * 1024)
 #define FETCH_FILES_MAX ((size_t)4096)
 
-/* One fetch. */
+/* A single fetch. */
 struct fetching {
 	struct copying *copying;
 	struct fetch_item *items;
-	struct copy_entry **entries; /* of each item */
+	struct copy_entry **entries; /* entry of each item */
 	size_t count;
-	uint64_t bytes, bytes_max; /* asked for */
+	uint64_t bytes, bytes_max; /* requested so far, and at most */
 };
 
-/* ---- What comes ---- */
+/* ---- Answers ---- */
 
 static bool is_first_part(const struct fetch_item *item)
 {
 	return item->offset == 0;
 }
 
-/* One byte more than there were is asked for, so that a file that grew is noticed. */
+/* The request is for one byte more than the file had, so that a file that grew is noticed. */
 static bool is_last_part(const struct copy_entry *entry, const struct fetch_item *item)
 {
 	return item->offset + item->length > entry->attr.size;
@@ -38,7 +41,10 @@ static bool is_same_version(const struct attr *a, const struct attr *b)
 	return a->ino == b->ino && attr_is_same_version(a, b);
 }
 
-/* A file that came in one part may be another one by now; of several parts, all are to be of the file that was listed. */
+/*
+ * A file that came in one part may be a newer version; with several parts, all must be of the
+ * listed version.
+ */
 static bool is_whole(
 	const struct copy_entry *entry, const struct fetch_item *item, const struct attr *now)
 {
@@ -88,7 +94,7 @@ static enum err take_piece(void *context, const struct fetch_piece *piece, struc
 		f->copying, f->entries[piece->item], piece->offset, piece->bytes, piece->len, e);
 }
 
-/* ---- What is asked for ---- */
+/* ---- Requests ---- */
 
 static enum err fetch(struct fetching *f, struct error *e)
 {
@@ -103,7 +109,7 @@ static enum err fetch(struct fetching *f, struct error *e)
 	return kind;
 }
 
-/* As much of the file from `offset` as fits; returns how much that was. */
+/* Adds the part of the file from `offset` on that fits; returns its length. */
 static uint64_t add_part(struct fetching *f, struct copy_entry *entry, uint64_t offset)
 {
 	uint64_t left = entry->attr.size - offset + 1, room = f->bytes_max - f->bytes;

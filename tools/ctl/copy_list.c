@@ -1,4 +1,4 @@
-/* What there is to copy: one list of all sources. */
+/* The names to copy: one list of all sources. */
 #include "tools/ctl/copy_inside.h"
 
 #include "providers/base/cleanup.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A tree must not choose our memory use; this much takes a few GB. */
+/* A tree must not choose our memory use; this many entries take a few GB. */
 #define ENTRIES_MAX ((uint64_t)10 * 1000 * 1000)
 #define ROOM_FIRST  256
 
@@ -66,7 +66,7 @@ void copy_list_release(struct copy_list *l)
 	free(l->entries);
 }
 
-/* The directory that everything goes into, and those above it. */
+/* The directory that receives everything, and those above it. */
 static enum err add_base(struct copying *c, const char *base, struct error *e)
 {
 	const struct list_item item = { .attr.mode = S_IFDIR | (0755 & ~c->copy->base_mask) };
@@ -82,7 +82,7 @@ static enum err add_base(struct copying *c, const char *base, struct error *e)
 	return kind;
 }
 
-/* ---- What the list says ---- */
+/* ---- Items of the list ---- */
 
 static enum err take_self(struct listing *g, const struct list_item *item, struct error *e)
 {
@@ -148,7 +148,7 @@ static enum err take_item(void *context, const struct list_item *item, struct er
 	return ERR_OK;
 }
 
-/* One that is not listed was too much for whoever lists. */
+/* A directory that was not listed was beyond the limit of the listing side. */
 static void complain_of_unlisted(struct copying *c)
 {
 	for (size_t n = 0; n < c->list.count; n++) {

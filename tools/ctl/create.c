@@ -1,7 +1,8 @@
 /*
- * create.c - sandboxctl create: makes a sandbox and tells its name, which is a source for sandboxfs.
+ * create.c - sandboxctl create: makes a sandbox and prints its name, which is a source for
+ * sandboxfs.
  *
- *      sandboxfs "$(sandboxctl create e2b)" /mnt/sbx
+ *     sandboxfs "$(sandboxctl create e2b)" /mnt/sbx
  */
 #include "providers/base/cleanup.h"
 #include "providers/variables.h"
@@ -9,7 +10,7 @@
 #include "tools/ctl/sandboxes.h"
 #include "tools/say.h"
 
-/* An id and a few words. */
+/* Room for an id and a few words. */
 #define JSON_MAX 4096
 
 enum key { KEY_REUSE = 0x5000 };
@@ -66,7 +67,10 @@ static enum err create(
 	if (kind)
 		return kind;
 	kind = tell(&t, common->json, e);
-	/* Nobody would know of it; one that was found was known before. */
+	/*
+	 * The name of a new sandbox was not printed, so the sandbox is deleted; one that was found
+	 * is kept.
+	 */
 	if (kind && guard.pid)
 		new_sandbox_undo(&t);
 	guard_end(&guard);

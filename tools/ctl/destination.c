@@ -13,7 +13,7 @@ static enum err no_memory(struct error *e)
 
 /* ---- Taking paths apart ---- */
 
-/* Of the first `len` bytes, without slashes at their end; "/" stays. */
+/* The length of the first `len` bytes without slashes at their end; "/" stays. */
 static size_t trimmed_len(const char *path, size_t len)
 {
 	while (len > 1 && path[len - 1] == '/')
@@ -21,7 +21,7 @@ static size_t trimmed_len(const char *path, size_t len)
 	return len;
 }
 
-/* Where the last name begins. */
+/* The offset of the last name. */
 static size_t name_start(const char *path, size_t len)
 {
 	while (len && path[len - 1] != '/')
@@ -29,7 +29,7 @@ static size_t name_start(const char *path, size_t len)
 	return len;
 }
 
-/* What is before the last name: "/" of "/a", NULL of "a". Allocated; false without memory. */
+/* The path before the last name: "/" of "/a", NULL of "a". Allocated; false without memory. */
 static bool parent_of(const char *path, size_t start, char **out)
 {
 	*out = start ? strndup(path, trimmed_len(path, start)) : NULL;
@@ -64,9 +64,9 @@ void whereabouts_release(struct whereabouts *w)
 	free(take(w->name));
 }
 
-/* ---- Where a copy goes ---- */
+/* ---- Finding the destination ---- */
 
-/* The last name of `*dir` goes to the front of `*rest`. */
+/* Moves the last name of `*dir` to the front of `*rest`. */
 static bool step_up(char **dir, char **rest)
 {
 	size_t len = trimmed_len(*dir, strlen(*dir)), start = name_start(*dir, len);
@@ -89,7 +89,7 @@ static bool is_missing(enum err kind, const char *dir)
 	return (kind == ERR_NOT_FOUND || kind == ERR_NOT_DIR) && dir && strcmp(dir, "/") != 0;
 }
 
-/* What is missing: with one source, its last name is what that becomes. */
+/* `rest` is the missing part: with one source, its last name is the new name of that source. */
 static enum err take_rest(struct destination *d, const char *rest, bool is_named, struct error *e)
 {
 	size_t start = is_named ? name_start(rest, strlen(rest)) : 0;
@@ -107,7 +107,7 @@ static bool ends_in_slash(const char *path)
 	return path && *path && path[strlen(path) - 1] == '/';
 }
 
-/* Opens the nearest directory that is there; what is missing below it goes from `*dir` to `*rest`. */
+/* Opens the nearest existing directory; the missing part below it moves from `*dir` to `*rest`. */
 static enum err open_nearest(struct destination *d, char **dir, char **rest,
 	destination_opener open, void *context, struct error *e)
 {

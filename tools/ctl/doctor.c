@@ -1,5 +1,5 @@
 /*
- * doctor.c - sandboxctl doctor: what this machine has and lacks, and the way out.
+ * doctor.c - sandboxctl doctor: the state of this machine and of providers, with remedies.
  */
 #include "providers/json.h"
 #include "tools/ctl/checks.h"
@@ -29,7 +29,7 @@ static const struct {
 	{ "journal", check_journal },
 };
 
-/* What is going to be printed. */
+/* The output. */
 struct report {
 	struct table table;
 	struct buf json;

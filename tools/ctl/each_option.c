@@ -7,7 +7,7 @@ static bool is_last(const struct argp_option *o)
 	return !o->name && !o->key && !o->doc && !o->group;
 }
 
-/* Neither a heading, nor something that --help does not show. */
+/* Whether --help shows the row: no heading, and not hidden. */
 static bool is_shown(const struct argp_option *o)
 {
 	return (o->name || o->key) && !(o->flags & (OPTION_HIDDEN | OPTION_DOC));

@@ -4,7 +4,7 @@
 #include "tools/ctl/each.h"
 #include "tools/ctl/sandboxes.h"
 
-/* What a mount gives a sandbox again and again while it is in use. */
+/* As much as a mount gives a sandbox each time while it is in use. */
 #define SECONDS_DEFAULT 300
 
 struct extend_options {
@@ -13,7 +13,7 @@ struct extend_options {
 	struct sandboxes sandboxes;
 };
 
-/* A provider gives what it can, so what came of it is asked for and shown. */
+/* A provider gives as much as it can, so the result is asked for and shown. */
 static enum err extend_it(struct target *t, void *context, struct error *e)
 {
 	struct extend_options *r = context;
@@ -48,7 +48,7 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 	return 0;
 }
 
-/* Also when some could not be extended: the others were. */
+/* The result is printed also when some could not be extended: the others were. */
 static enum err extend(struct extend_options *r, const struct ctl_common *common, struct error *e)
 {
 	enum err kind = each_do(r->words, common, extend_it, r, e), printed = ERR_OK;

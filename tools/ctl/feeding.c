@@ -8,7 +8,7 @@
 
 #define SCRIPT_MAX    ((size_t)64 * 1024)
 #define COMPLAINT_MAX ((size_t)512)
-/* Whoever gave up does not wait longer for files that are nobody's. */
+/* After giving up, files that no process uses are not worth a longer wait. */
 #define REMOVE_MS 700
 
 bool feeding_is_possible(const struct provider *p, const char *command)
@@ -26,7 +26,7 @@ static enum err note_complaint(
 	return ERR_OK;
 }
 
-/* *is_read: the command took it, or will. What it cannot take yet is kept. */
+/* *is_read: the command reads the pipe, or will. Bytes that it cannot take yet are kept. */
 static enum err offer_piece(struct feeding *f, bool *is_read, struct error *e)
 {
 	const struct call silent = patience_for_command(f->provider, &f->call);
@@ -55,7 +55,7 @@ static enum err offer_piece(struct feeding *f, bool *is_read, struct error *e)
 	return ERR_OK;
 }
 
-/* However late the command starts: its end cancels the call. */
+/* Repeats until the command starts, however late: the command's end cancels the call. */
 static enum err send_piece(struct feeding *f, bool *is_read, struct error *e)
 {
 	enum err kind = offer_piece(f, is_read, e);
@@ -86,7 +86,7 @@ static void *feed(void *context)
 	return NULL;
 }
 
-/* A terminal that is not ours is then no reason to stop. */
+/* The thread must not be stopped by a terminal that is another process group's. */
 static enum err start_thread(struct feeding *f, struct error *e)
 {
 	sigset_t more, former;
@@ -117,9 +117,9 @@ enum err feeding_begin(struct feeding *f, struct provider *p, const struct call 
 	return kind ? kind : start_thread(f, e);
 }
 
-/* ---- Its end ---- */
+/* ---- End ---- */
 
-/* A command that is given up, or whose time is over, may be killed before it does. */
+/* A command that is given up, or that timed out, may be killed before it removes its pipes. */
 static void remove_pipes(const struct feeding *f)
 {
 	const struct call brief = { .progress_ms = REMOVE_MS };

@@ -14,12 +14,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What feeding adds to a command. */
+/* The most that feeding adds to a command. */
 #define SCRIPT_MAX ((size_t)64 * 1024)
 
 /* ---- Output ---- */
 
-/* Whoever reads our output may stop reading, and we are to be interruptible all the same: PIPE_BUF bytes never block. */
+/*
+ * The reader of our output may stop reading, and we must stay interruptible: writing PIPE_BUF bytes
+ * after poll(2) never blocks.
+ */
 static enum err write_out(
 	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
 {
@@ -58,7 +61,7 @@ static enum err keep(
 
 /* ---- The command ---- */
 
-/* What it prints is shown as it comes, or told with how it ended. */
+/* Output is shown as it comes, or is kept for the response. */
 struct foreground {
 	struct exec_capture streams[2]; /* by enum stream */
 	bool as_response;
@@ -106,7 +109,7 @@ static enum err run(struct provider *p, const struct call *call, struct foregrou
 	return ERR_OK;
 }
 
-/* Its input comes while it runs. */
+/* Runs a command whose input comes while it runs. */
 static enum err run_fed(struct provider *p, const struct call *call, struct foreground *f,
 	struct input *input, const struct execute_request *request, int *status, struct error *e)
 {
@@ -125,7 +128,9 @@ static enum err run_fed(struct provider *p, const struct call *call, struct fore
 	return feeding_end(&feeding, kind, *status == CTL_TIMED_OUT, e);
 }
 
-/* All of its input is there by now, or else it must be; of a terminal it is none. */
+/*
+ * Runs a command with its whole input, which is there by now or waited for; a terminal gives none.
+ */
 static enum err run_whole(struct provider *p, const struct call *call, struct foreground *f,
 	struct input *input, const struct execute_request *request, int *status, struct error *e)
 {

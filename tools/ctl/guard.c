@@ -10,14 +10,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What guard_end() sends, behind a directory and its NUL if there is one. The end of the pipe without it: we were killed. */
+/*
+ * The byte that guard_end() sends, after the directory and its NUL if there is one. An end of the
+ * pipe without it means that we were killed.
+ */
 #define LET_GO 'g'
 
-/* ---- In the process of its own ---- */
+/* ---- The guard's process ---- */
 
 /*
- * Ctrl-C and the end of the terminal are none of its business, and whoever reads our output does not wait for it. Signals
- * stay blocked, as we have them: only KILL ends it while it watches.
+ * Ctrl-C and the end of the terminal do not concern the guard, and a reader of our output must not
+ * wait for it. Signals stay blocked, as in this process: only KILL ends the guard while it watches.
  */
 static void stand_apart(void)
 {
@@ -28,7 +31,10 @@ static void stand_apart(void)
 	dup2(nothing, STDOUT_FILENO);
 }
 
-/* Then, or when it knows that it never will be; what came before is in `dir`, which is "" at first. */
+/*
+ * Waits for LET_GO, or for the end of the pipe: then false. The bytes before are in `dir`, which is
+ * "" at first.
+ */
 static bool is_let_go(int end, char dir[PATH_MAX + 1])
 {
 	size_t len = 0;
@@ -43,7 +49,10 @@ static bool is_let_go(int end, char dir[PATH_MAX + 1])
 	return false;
 }
 
-/* What came while it watched is still pending, and would cancel the delete at once. A later TERM may. */
+/*
+ * Signals that came while the guard watched are still pending, and would cancel the delete at once.
+ * A later TERM may cancel it.
+ */
 static void forget_signals(void)
 {
 	signal(SIGHUP, SIG_IGN);
@@ -52,7 +61,7 @@ static void forget_signals(void)
 	signal(SIGTERM, SIG_DFL);
 }
 
-/* It is a new program, because of this one's threads only the one that forked is here. */
+/* The delete is a new program, because after a fork only this process's forking thread exists. */
 static _Noreturn void watch(int end, char *const argv[])
 {
 	char dir[PATH_MAX + 1] = "";
@@ -67,7 +76,7 @@ static _Noreturn void watch(int end, char *const argv[])
 	_exit(*argv != NULL);
 }
 
-/* ---- For the one that is watched ---- */
+/* ---- The watched process ---- */
 
 static enum err start(struct guard *g, char *const argv[], struct error *e)
 {

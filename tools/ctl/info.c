@@ -1,5 +1,5 @@
 /*
- * info.c - sandboxctl info: what there is to know of one sandbox.
+ * info.c - sandboxctl info: the facts of one sandbox.
  */
 #include "providers/user_shell.h"
 #include "tools/ctl/command.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* An id, a path and a few words, with room for escapes. */
+/* Room for an id, a path and a few words, with escapes. */
 #define JSON_MAX 65536
 
 struct info_options {
@@ -17,7 +17,7 @@ struct info_options {
 	bool looks_inside;
 };
 
-/* ---- What is printed ---- */
+/* ---- Output ---- */
 
 static void add_fact(struct table *t, const char *name, const char *fact)
 {
@@ -57,7 +57,7 @@ static enum err print_table(
 	return table_print(&table, stdout, e);
 }
 
-/* Who one is there is what the helper says. */
+/* The helper reports the user in the sandbox. */
 static void put_inside(
 	struct json_writer *w, const struct target *t, const struct sandbox_info *info)
 {

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #define READ_MAX ((size_t)64 * 1024)
-/* What comes so soon after something else goes with it: whoever writes much does so in portions. */
+/* Bytes that come this soon after others are passed on with them: much output comes in portions. */
 #define MORE_MS 10
-/* But whoever writes steadily is not held up by it for longer. */
+/* Steady output is not delayed longer than this. */
 #define PIECE_MS 100
-/* How soon it is noticed that we are in the foreground again: nobody tells. */
+/* The time until our return to the foreground is noticed: no event reports it. */
 #define BACKGROUND_MS 200
 
 void input_release(struct input *in)
@@ -23,7 +23,7 @@ void input_release(struct input *in)
 	cleanup_close(&in->own);
 }
 
-/* A terminal's other side would be opened as another one. */
+/* Opening a terminal's master again would open a new terminal. */
 static bool is_master(void)
 {
 	char name[64];
@@ -32,8 +32,9 @@ static bool is_master(void)
 }
 
 /*
- * A terminal or a pipe may be shared: what poll() saw somebody else may have taken, and then we would wait where nothing
- * cancels it. Not to wait is a property of what was opened, which others have as well; so it has to be our own.
+ * A terminal or a pipe may be shared: another process may have taken the bytes that poll() saw, and
+ * read() would then wait where no cancel ends it. O_NONBLOCK belongs to the open file, which other
+ * processes share; so the open file has to be our own.
  */
 static int open_own(void)
 {
@@ -46,9 +47,9 @@ static int open_own(void)
 	return open("/proc/self/fd/0", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* ---- Whose the terminal is ---- */
+/* ---- The foreground of the terminal ---- */
 
-/* Also of a terminal that controls nobody. */
+/* Also true for a terminal that controls no process. */
 static bool is_ours(const struct input *in)
 {
 	pid_t group = in->is_terminal ? tcgetpgrp(STDIN_FILENO) : -1;
@@ -56,7 +57,10 @@ static bool is_ours(const struct input *in)
 	return group < 0 || group == getpgrp();
 }
 
-/* As poll(2) has it, for any number of milliseconds. It is fd 0 that knows whether there ever was who writes. */
+/*
+ * As poll(2), for any number of milliseconds. Only fd 0 itself reports whether there ever was a
+ * writer.
+ */
 static bool is_ready(int ms)
 {
 	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -79,7 +83,7 @@ static enum err wait_for_some(const struct input *in, const struct call *call, s
 
 /* ---- Reading ---- */
 
-/* What is ready; nothing where it is somebody else's by now. */
+/* Reads the bytes that are ready; none where another process group has the terminal by now. */
 static enum err read_some(struct input *in, struct error *e)
 {
 	unsigned char *room = buf_reserve(&in->bytes, READ_MAX);
@@ -98,7 +102,7 @@ static enum err read_some(struct input *in, struct error *e)
 	return ERR_OK;
 }
 
-/* What is ready, and what comes soon. */
+/* Reads the bytes that are ready, and those that come soon. */
 static enum err read_piece(struct input *in, const struct call *call, struct error *e)
 {
 	int64_t end_ms = monotonic_ms() + PIECE_MS, wait_ms = 0;

@@ -1,5 +1,5 @@
 /*
- * journal.c - sandboxctl journal: what sandboxes do not have yet, on this machine: listed, exported, given up.
+ * journal.c - sandboxctl journal: pending changes on this machine: listed, exported, discarded.
  */
 #include "providers/base/cleanup.h"
 #include "tools/ctl/command.h"
@@ -38,7 +38,7 @@ static enum err export_to(const struct journal_found *found, int fd, struct erro
 	return kind;
 }
 
-/* A file that is there is somebody's; of one that fails nothing stays. */
+/* An existing file is not overwritten; after a failure no file is left. */
 static enum err export_to_file(const struct journal_found *found, const char *path, struct error *e)
 {
 	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

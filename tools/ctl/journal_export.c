@@ -1,6 +1,6 @@
 /*
- * journal_export.c - the changes are done, in their order, to a directory that was empty, by the code that does them in a
- * sandbox; it becomes the archive.
+ * journal_export.c - applies the changes, in their order, to a directory that was empty, with the
+ * same code as in a sandbox. The directory becomes the archive.
  */
 #include "tools/ctl/journal_export.h"
 
@@ -20,25 +20,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file of staging, and where it is put. */
+/* A file of staging, and its final path. */
 struct placed {
 	char *staged, *path;
-	bool is_here; /* from its beginning, none of it in the sandbox */
+	bool is_here; /* the journal has all of it, from its beginning */
 };
 
 struct export
 {
 	struct journal *journal;
-	char *dir; /* made for it */
+	char *dir; /* a temporary directory */
 	struct root root;
 	FILE *listing;
 	struct placed *placed; /* by staged name */
 	size_t placed_count;
 };
 
-/* ---- What is staged ---- */
+/* ---- Staged files ---- */
 
-/* What is put into its place once it is whole is made there at once here. */
+/* A staged file that is committed later is made at its final path at once here. */
 static enum err note_place(void *context, const struct journal_entry *entry, struct error *e)
 {
 	struct export *x = context;
@@ -92,7 +92,7 @@ static bool is_here(const struct export *x, const char *staged)
 	return placed && placed->is_here;
 }
 
-/* NULL: a file that was removed while it was open. */
+/* The final path of `path`. NULL: a file that was removed while it was open. */
 static const char *place_of(const struct export *x, const char *path)
 {
 	if (!path || !path_is_staged(path))
@@ -102,9 +102,9 @@ static const char *place_of(const struct export *x, const char *path)
 	return found ? found->path : NULL;
 }
 
-/* ---- One change ---- */
+/* ---- A single change ---- */
 
-/* Directories on the way were in the sandbox before. */
+/* Missing directories of the path were in the sandbox before. */
 static void make_parents(const struct export *x, const char *path)
 {
 	AUTO_FREE char *copy = strdup(path);
@@ -115,7 +115,7 @@ static void make_parents(const struct export *x, const char *path)
 	}
 }
 
-/* So was a file that is written to. */
+/* A missing file that is written to was in the sandbox before. */
 static void make_file(const struct export *x, const char *path)
 {
 	AUTO_CLOSE int fd = openat(
@@ -129,7 +129,7 @@ static bool changes_a_file(enum change_op op)
 	return op == CHANGE_WRITE || op == CHANGE_APPEND || op == CHANGE_FALLOCATE;
 }
 
-/* Without what it expects of the sandbox, and whose file it is to be there. */
+/* The change without its preconditions and its owner in the sandbox. */
 static struct change alone(const struct change *c, const void *data, size_t len)
 {
 	struct change change = { .op = c->op,
@@ -154,7 +154,10 @@ static struct change alone(const struct change *c, const void *data, size_t len)
 	return change;
 }
 
-/* What cannot be done, such as to remove what only the sandbox has, is in the listing all the same. */
+/*
+ * A change that cannot be done here, such as removing a name that only the sandbox has, is only in
+ * the listing.
+ */
 static enum err redo(const struct export *x, const struct change *c, struct error *e)
 {
 	const struct apply_request request = { .changes = c, .changes_count = 1 };
@@ -173,7 +176,7 @@ static enum err redo(const struct export *x, const struct change *c, struct erro
 	return kind;
 }
 
-/* Names and reasons may have any byte: lines stay lines, and no byte is lost. */
+/* Names and reasons may have any byte: each stays on one line, and no byte is lost. */
 static void list_text(const struct export *x, const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
@@ -187,7 +190,10 @@ static void list_text(const struct export *x, const char *text)
 				fprintf(x->listing, "\\%03o", at[i]);
 }
 
-/* Contents that were sent are no longer here: they wait in the sandbox for a place, which was refused. */
+/*
+ * Contents that were sent are no longer here: they are staged in the sandbox, and their commit was
+ * refused.
+ */
 static void list_unplaced(const struct export *x, const struct journal_entry *entry)
 {
 	fputs("place ", x->listing);
@@ -233,7 +239,7 @@ static enum err redo_entry(const struct export *x, const struct change *shown,
 	return kind ? kind : redo(x, &change, e);
 }
 
-/* What is staged for a file that is there begins empty, and all of it is here. */
+/* A staged file for an existing name begins empty, and all of it is in the journal. */
 static void begin_staged(const struct export *x, const char *staged)
 {
 	struct placed *placed = find_placed(x, staged);
@@ -244,7 +250,7 @@ static void begin_staged(const struct export *x, const char *staged)
 	unlinkat(x->root.dir_fd, placed->path, 0);
 }
 
-/* That needs no staging here. */
+/* A commit that brings the file along needs no staging here. */
 static enum err redo_whole(
 	const struct export *x, const struct journal_entry *entry, struct error *e)
 {
@@ -279,7 +285,7 @@ static enum err take_entry(void *context, const struct journal_entry *entry, str
 	return !shown.path || shown.op == CHANGE_PLACE ? ERR_OK : redo_entry(x, &shown, entry, e);
 }
 
-/* ---- All of them ---- */
+/* ---- All changes ---- */
 
 static enum err begin(struct export *x, struct error *e)
 {

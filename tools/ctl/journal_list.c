@@ -11,23 +11,24 @@
 
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
 
-/* What is going to be printed. */
+/* The output. */
 struct listing {
 	struct table table;
 	struct buf json;
 	struct json_writer writer; /* into `json` */
 };
 
-/* What one owes; `state` is for people, too. */
+/* The pending changes of one journal; `state` is also for people. */
 struct owing {
 	const struct journal_found *found;
 	const char *state;
-	char why[sizeof((struct error *)0)->text]; /* who has it, or why it cannot be read */
-	struct journal *journal;                   /* NULL: is not ours to look into */
+	/* the process that has the journal, or why it cannot be read */
+	char why[sizeof((struct error *)0)->text];
+	struct journal *journal; /* NULL: cannot be looked into */
 	uint64_t entries, bytes, parked;
 };
 
-/* ---- One ---- */
+/* ---- One journal ---- */
 
 static void look_at(struct owing *o)
 {
@@ -45,7 +46,7 @@ static void look_at(struct owing *o)
 		journal_usage(o->journal, &o->entries, &o->bytes, &o->parked);
 }
 
-/* As a mount tells of it: a change of several entries once, by the name that it was for. */
+/* As in a mount's status: a change of several entries counts once, by the name that it was for. */
 static bool is_refusal(const struct journal_entry *entry)
 {
 	return entry->has_failed && !entry->is_part && !change_is_in_staging(&entry->change);
@@ -131,7 +132,7 @@ static void add_object(struct listing *l, const struct owing *o)
 	json_put_close(w);
 }
 
-/* ---- All ---- */
+/* ---- All journals ---- */
 
 static void add(struct listing *l, const struct journal_found *found)
 {

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Finding them ---- */
+/* ---- Finding journals ---- */
 
 static int is_visible(const struct dirent *entry)
 {
@@ -26,7 +26,10 @@ static enum err fill(struct journal_found *j, const char *dir, const char *name,
 	return j->name && j->dir ? ERR_OK : error_set(e, ERR_NO_MEMORY, "%s", dir);
 }
 
-/* Each has a file that says whose it is; what has none is somebody else's, and left alone. */
+/*
+ * A journal has a file that names its sandbox. A directory without one is not ours, and is left
+ * alone.
+ */
 static bool is_journal(const char *dir, const char *name)
 {
 	AUTO_BUF struct buf path = BUF_INIT(PATH_MAX);
@@ -83,7 +86,7 @@ void journals_release(struct journals *j)
 	*j = (struct journals){ 0 };
 }
 
-/* ---- One of them ---- */
+/* ---- A single journal ---- */
 
 enum err journals_named(const struct journals *j, const char *name,
 	const struct journal_found **out, struct error *e)

@@ -19,7 +19,7 @@ struct list_options {
 struct listing {
 	const struct list_options *request;
 	const struct ctl_common *common;
-	const char *provider; /* the one that is asked */
+	const char *provider; /* the present one */
 	struct sandboxes *sandboxes;
 };
 
@@ -49,14 +49,20 @@ static enum err list_provider(struct listing *l, const char *provider, struct er
 	return provider_list_sandboxes(t.source.ops, &t.config, &t.call, add, l, e);
 }
 
-/* Of all of them: this one has no list, has no labels, is nothing that its user has a key of, or not there. */
+/*
+ * With all providers: this one cannot list, has no labels, its user has no key for it, or it is not
+ * running.
+ */
 static bool is_left_out(const struct provider_ops *ops, enum err kind)
 {
 	return kind == ERR_UNSUPPORTED || (kind == ERR_AUTH && !provider_key_is_set(ops)) ||
 		(kind == ERR_UNREACHABLE && ops->caps & PROVIDER_SINGLE);
 }
 
-/* One that fails hides no other. As each_do(): of several failures the last is returned, and those before it are printed. */
+/*
+ * A failure of one hides no other. As each_do(): the last failure is returned, and earlier ones are
+ * printed.
+ */
 static enum err list_all(struct listing *l, struct error *e)
 {
 	const struct provider_ops *ops;

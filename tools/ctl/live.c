@@ -1,8 +1,9 @@
 /*
- * live.c - what `sandboxctl doctor --live` tries in a sandbox: a row of `steps` each, in this order.
+ * live.c - the steps of `sandboxctl doctor --live` in a sandbox: a row of `steps` each, in this
+ * order.
  *
- * A step says what it found, and the next one goes on whatever that was. The link is cut by shutting down the sockets of
- * this process, beneath whoever holds them.
+ * A step reports its finding, and the next one is tried after any finding. The link is cut by
+ * shutting down the sockets of this process, whichever code holds them.
  */
 #include "tools/ctl/live.h"
 
@@ -20,7 +21,7 @@
 
 #define LARGE       ((size_t)10 * 1000 * 1000)
 #define ROUND_TRIPS 10
-/* Of a request: 4 MB. */
+/* Number of pieces of a request: 4 MB. */
 #define PIECES 4
 /* From a change in the sandbox to its event: the slowest vendor's output comes some seconds late. */
 #define EVENT_MS 60000
@@ -58,7 +59,7 @@ static enum err say_unlike(struct error *e, const char *what)
 	return error_set(e, ERR_PROTOCOL, "%s", what);
 }
 
-/* ---- What is known of it ---- */
+/* ---- Facts ---- */
 
 static enum err try_attach(struct live *l, struct finding *f, struct error *e)
 {
@@ -176,7 +177,7 @@ static enum err apply(struct live *l, const struct call *call, const struct chan
 	return kind;
 }
 
-/* From `*at`, which goes on. */
+/* Writes from `*at` on, and advances that. */
 static enum err write_pieces(struct live *l, size_t *at, struct error *e)
 {
 	struct change changes[PIECES];
@@ -207,11 +208,11 @@ struct reading {
 	const struct live *l;
 	uint64_t got;
 	bool differs;
-	bool cuts; /* the link, at the first piece */
+	bool cuts; /* cuts the link at the first piece */
 	size_t cut;
 };
 
-/* The sockets of this process that lead to a network. How many there were. */
+/* Shuts down the sockets of this process that lead to a network, and returns their number. */
 static size_t cut_link(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -275,7 +276,7 @@ static enum err try_read(struct live *l, struct finding *f, struct error *e)
 	return kind;
 }
 
-/* What a mount does then: it reads once more. */
+/* As a mount does after a cut: reads once more. */
 static enum err try_cut(struct live *l, struct finding *f, struct error *e)
 {
 	struct reading first = { .l = l, .cuts = true }, again = { .l = l };
@@ -343,7 +344,7 @@ struct following {
 	pthread_mutex_t lock;
 	pthread_cond_t moved; /* signalled when one of these becomes true; lock */
 	bool is_ready, has_seen, is_over;
-	struct error why; /* is_over */
+	struct error why; /* set with is_over */
 };
 
 static void note(struct following *s, bool *what)
@@ -452,7 +453,7 @@ static enum err try_stream(struct live *l, struct finding *f, struct error *e)
 	return kind;
 }
 
-/* ---- Its rest, and its end ---- */
+/* ---- Pause, and the end ---- */
 
 static enum err try_pause(struct live *l, struct finding *f, struct error *e)
 {
@@ -502,7 +503,7 @@ static const struct {
 	{ "remove", try_remove },
 };
 
-/* Without an attachment nothing else can be tried. */
+/* Without an attachment no other step can be tried. */
 static void try_all(struct live *l, live_sink sink, void *context)
 {
 	for (size_t i = 0; i < sizeof steps / sizeof *steps && (!i || l->p); i++) {

@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* Options given, those of the target, and five words. */
+/* Room for the given options, those of the target, and five words. */
 #define WORDS_MAX 256
-/* How often the mount table is looked at until the mount is in it. */
+/* The time between two looks at the mount table until the mount is in it. */
 #define LOOK_MS 10
 
 /* ---- The directory ---- */
@@ -45,7 +45,7 @@ static bool is_mounted(const char *dir)
 	return false;
 }
 
-/* *out is the same directory, absolute: to be freed. */
+/* *out is the same directory as an absolute path: to be freed. */
 static enum err find_free_dir(char **out, const char *dir, struct error *e)
 {
 	struct stat st;
@@ -53,7 +53,7 @@ static enum err find_free_dir(char **out, const char *dir, struct error *e)
 	*out = real_path(dir);
 	if (!*out)
 		return error_errno(e, errno, "%s", dir);
-	if (is_mounted(*out)) /* first: a mount that does not answer is not to be looked at */
+	if (is_mounted(*out)) /* first: a mount that does not answer must not be looked at */
 		return error_set(e, ERR_BUSY, "%s: a sandbox is mounted there already", *out);
 	if (stat(*out, &st))
 		return error_errno(e, errno, "%s", dir);
@@ -82,7 +82,7 @@ static void let_go(struct mount_here *m)
 
 /* ---- The program ---- */
 
-/* The one that was installed with us; else the one that a shell would find. */
+/* The program that was installed with us; otherwise the one that a shell would find. */
 static void find_sandboxfs(char out[PATH_MAX])
 {
 	ssize_t len = readlink("/proc/self/exe", out, PATH_MAX - sizeof "sandboxfs");
@@ -95,7 +95,7 @@ static void find_sandboxfs(char out[PATH_MAX])
 		strcpy(out, "sandboxfs");
 }
 
-/* "name=value", as the list of an -o has it. */
+/* Adds "name=value" in the form of an -o list. */
 static void add_option(struct buf *out, const char *name, const char *value)
 {
 	if (!value)

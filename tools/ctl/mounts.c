@@ -16,10 +16,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Far more than a mount says. */
+/* Far more than a mount writes. */
 #define STATUS_MAX ((size_t)256 * 1024)
 
-/* ---- The table ---- */
+/* ---- The mount table ---- */
 
 static void release_one(struct mounted *m)
 {
@@ -27,7 +27,7 @@ static void release_one(struct mounted *m)
 	free(m->source);
 }
 
-/* What is mounted on a directory later is what one sees there. */
+/* A later mount on a directory covers earlier ones. */
 static void uncover(struct mounts *m, const char *dir)
 {
 	for (size_t i = 0; i < m->count; i++)
@@ -88,7 +88,7 @@ void mounts_release(struct mounts *m)
 	*m = (struct mounts){ 0 };
 }
 
-/* ---- One of them ---- */
+/* ---- A single mount ---- */
 
 static bool is_within(const char *path, const char *dir)
 {
@@ -97,7 +97,7 @@ static bool is_within(const char *path, const char *dir)
 	return !strncmp(path, dir, len) && (!path[len] || path[len] == '/' || len == 1);
 }
 
-/* The innermost. */
+/* The innermost mount. */
 static const struct mounted *find_within(const struct mounts *m, const char *path)
 {
 	const struct mounted *found = NULL;
@@ -109,7 +109,7 @@ static const struct mounted *find_within(const struct mounts *m, const char *pat
 	return found;
 }
 
-/* As text first: to ask for the directory is to hang with its mount. */
+/* The path is compared as text first: a lookup of the directory would hang with its mount. */
 enum err mounts_at(
 	const struct mounts *m, const char *dir, const struct mounted **out, struct error *e)
 {
@@ -130,7 +130,7 @@ enum err mounts_at(
 		"%s: no mount of yours; sandboxctl status tells where they are", dir);
 }
 
-/* ---- Asking it ---- */
+/* ---- Asking a mount ---- */
 
 /* Shared with the child that asks. */
 struct question {
@@ -175,7 +175,7 @@ static enum mount_state state_of(int failure)
 	}
 }
 
-/* One that is being asked. */
+/* A mount that is being asked. */
 struct asking {
 	struct question question;
 	pid_t child;

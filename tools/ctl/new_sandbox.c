@@ -179,7 +179,7 @@ void new_sandbox_release(struct new_sandbox *m)
 
 /* ---- The sandbox ---- */
 
-/* One that was only found: whether it answers is known when it is asked. */
+/* A sandbox that was only found: the request shows whether it answers. */
 static enum err check_found(struct target *t, struct error *e)
 {
 	enum err kind;
@@ -213,7 +213,7 @@ static enum err create(struct target *t, struct error *e)
 	return check_found(t, e);
 }
 
-/* From now on the source names it. */
+/* From now on the source names the directory. */
 static enum err make_workdir(const struct new_sandbox *m, struct target *t, struct error *e)
 {
 	enum err kind = workdir_make(t->source.ops, &t->config, &t->call, m->workdir, e);
@@ -225,7 +225,7 @@ static enum err make_workdir(const struct new_sandbox *m, struct target *t, stru
 	return t->source.path ? ERR_OK : error_set(e, ERR_NO_MEMORY, "%s", m->workdir);
 }
 
-/* What becomes of the sandbox stands behind why its script failed. */
+/* Adds to the error of a failed script what happens to the sandbox. */
 static enum err end_failed(
 	const struct setup *s, const struct target *t, enum err kind, struct error *e)
 {
@@ -260,7 +260,7 @@ static enum err make(const struct new_sandbox *m, const struct setup *s, struct 
 	return kind;
 }
 
-/* One that was found: nobody's to delete. */
+/* A sandbox that was found is not deleted. */
 static enum err adopt(
 	const struct new_sandbox *m, const char *id, struct target *t, struct error *e)
 {

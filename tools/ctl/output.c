@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A million sandboxes. */
+/* Room for a million sandboxes. */
 #define CELLS_MAX (256 << 20)
-/* What a journal refused. */
+/* Room for the refused changes of a journal. */
 #define NOTES_MAX (64 << 20)
 
 #define BOLD  "\033[1m"
@@ -26,7 +26,7 @@ bool shows_colour(FILE *to)
 
 /* ---- Tables ---- */
 
-/* How many characters, which is how many columns of a terminal except for wide ones. */
+/* The number of characters, which is the number of terminal columns except for wide characters. */
 static size_t width(const char *text)
 {
 	size_t characters = 0, len = strlen(text);
@@ -139,7 +139,7 @@ enum err table_print(const struct table *t, FILE *to, struct error *e)
 	return check_written(to, e);
 }
 
-/* ---- The rest ---- */
+/* ---- JSON and colours ---- */
 
 enum err print_json(const struct buf *json, FILE *to, struct error *e)
 {

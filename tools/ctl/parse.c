@@ -1,7 +1,8 @@
 /*
  * parse.c - the words of a command: its own options and those that commands share, by argp.
  *
- * argp would say in three lines what is wrong and end the program; its messages are off, and ours are one line.
+ * argp would print an error in three lines and end the program; its messages are off, and ours are
+ * one line.
  */
 #include "providers/base/cleanup.h"
 #include "tools/ctl/command.h"
@@ -10,11 +11,11 @@
 #include <stdio.h>
 
 struct parsing {
-	struct argp argp; /* of the whole; first: every parser finds its way to here from it */
+	struct argp argp; /* the whole parser; first: every parser gets from it to here */
 	struct ctl_run *run;
 	void *input;
 	struct ctl_common *common;
-	struct error *error; /* of the first word that is wrong */
+	struct error *error; /* error of the first wrong word */
 };
 
 static const struct parsing *parsing_of(const struct argp_state *state)
@@ -66,7 +67,7 @@ error_t ctl_take_value(
 	return ARGP_ERR_UNKNOWN;
 }
 
-/* ---- What commands share ---- */
+/* ---- Shared options ---- */
 
 static const struct ctl_value progress = {
 	.name = "--progress-timeout=", .argument = "SECONDS", .set = option_set_progress
@@ -141,9 +142,9 @@ static const struct argp user_argp = {
 	.parser = take_shared,
 };
 
-/* ---- The whole ---- */
+/* ---- The whole parser ---- */
 
-/* argp stands behind an option that it does not know, and before a word that nobody took. */
+/* argp's index is behind an option that it does not know, and before a word that no parser took. */
 static error_t refuse_word(const struct argp_state *state)
 {
 	const struct parsing *p = parsing_of(state);
@@ -158,7 +159,7 @@ static error_t refuse_word(const struct argp_state *state)
 	return ctl_usage(state, "'%.60s': one word too many; see %s --help", word, p->run->argv[0]);
 }
 
-/* Where errors are ours to print argp_state_help() would print nothing. */
+/* argp_state_help() would print nothing, because errors are ours to print. */
 static void print_help(struct argp_state *state)
 {
 	state->flags &= ~(unsigned)ARGP_NO_ERRS;
@@ -183,14 +184,14 @@ static const struct argp_option help_option[] = {
 	{ 0 },
 };
 
-/* argp's note on arguments, below the options, is noise. */
+/* argp's note on arguments, below the options, is not useful. */
 static char *leave_out_note(int key, const char *text, void *input)
 {
 	(void)input;
 	return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)text;
 }
 
-/* As argp wants it: the part above the options, '\v', the part below. Allocated. */
+/* In argp's form: the part above the options, '\v', the part below. Allocated. */
 static char *help_text(const struct ctl_command *command)
 {
 	char *text;

@@ -1,5 +1,5 @@
 /*
- * pause.c - sandboxctl pause and resume: a sandbox is stopped so that it costs less, and goes on where it was.
+ * pause.c - sandboxctl pause and resume: a stopped sandbox costs less, and goes on where it was.
  */
 #include "tools/ctl/each.h"
 

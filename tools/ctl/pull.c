@@ -14,7 +14,7 @@ static enum err open_here(void *context, const char *path, struct provider **out
 	return directory_open(path ? path : ".", out, e);
 }
 
-/* Where there is no helper, by way of a directory here. */
+/* Without a helper, by way of a directory here. */
 static enum err pull_whole(struct transfer *t, struct target *source, const struct whereabouts *w,
 	const struct destination *to, struct error *e)
 {
@@ -70,7 +70,7 @@ static enum err pull(struct transfer *t, struct error *e)
 
 static enum err run(struct ctl_run *run, struct error *e)
 {
-	/* Whoever is in the sandbox does not choose what runs here as another user. */
+	/* The sandbox must not choose what runs here as another user. */
 	struct transfer t = { .run = run,
 		.mode_mask = 01777,
 		.base_mask = run->file_mask,

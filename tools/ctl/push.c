@@ -13,7 +13,7 @@
 /* The sources, taken apart. */
 struct sources {
 	struct whereabouts *all;
-	char **names; /* those of `all` */
+	char **names; /* the names of `all` */
 	size_t count;
 };
 
@@ -47,7 +47,7 @@ static bool is_same_dir(const struct whereabouts *a, const struct whereabouts *b
 	return !a->dir == !b->dir && (!a->dir || !strcmp(a->dir, b->dir));
 }
 
-/* Those that follow each other in one directory go together. */
+/* The number of sources in a row that are in one directory and are copied together. */
 static size_t count_together(const struct sources *s, size_t first)
 {
 	size_t n = first + 1;
@@ -94,7 +94,7 @@ static enum err push_each(struct transfer *t, const struct call *call, const str
 	return kind;
 }
 
-/* Where there is no helper, by way of a directory here. */
+/* Without a helper, by way of a directory here. */
 static enum err push_tarred(struct transfer *t, const struct call *call, const struct sources *s,
 	const struct destination *to, struct error *e)
 {

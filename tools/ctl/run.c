@@ -1,8 +1,10 @@
 /*
- * run.c - sandboxctl run: a command in the sandbox whose mount one is in.
+ * run.c - sandboxctl run: a command in the sandbox of the mount that contains the working
+ * directory.
  *
- * It runs over a connection of its own, so that its output comes as it is printed. Before it the mount sends what is
- * pending, after it the mount checks what it knows: the command finds what was written here, and what it wrote is found.
+ * The command runs over a connection of its own, so that its output comes as it is printed. Before
+ * it the mount sends its pending changes, after it the mount revalidates its cache: the command
+ * finds the files written here, and its own files are found here.
  */
 #include "providers/base/cleanup.h"
 #include "tools/apart.h"
@@ -31,7 +33,7 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 	}
 }
 
-/* As the mount table has it: the directory that we are in, below the mount's own. */
+/* As in the mount table: our working directory, below the mount's own. */
 static const char *below(const struct mounted *m, const char *here)
 {
 	const char *rest = here + strlen(m->dir);
@@ -45,7 +47,7 @@ static enum err read_id(const struct mounted *m, char id[128], struct error *e)
 	AUTO_CLOSE int fd = -1;
 	ssize_t len;
 
-	/* To look into it is a use: from then on there is a sandbox. */
+	/* Looking into the mount is a use: after that there is a sandbox. */
 	if (asprintf(&path, "%s/.sandbox/id", m->dir) < 0)
 		return error_errno(e, errno, "%s", m->dir);
 	fd = open(m->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -60,7 +62,7 @@ static enum err read_id(const struct mounted *m, char id[128], struct error *e)
 	return ERR_OK;
 }
 
-/* One whose sandbox is made at its first use has no ID in the mount table. */
+/* A mount whose sandbox is made at its first use has no ID in the mount table. */
 static enum err source_of(const struct mounted *m, char **out, struct error *e)
 {
 	AUTO_SOURCE struct source source = { 0 };
@@ -87,7 +89,7 @@ static enum err execute(const struct mounted *m, const char *cwd, const struct c
 	return kind ? kind : foreground_run(t.provider, &t.call, line, cwd, status, e);
 }
 
-/* The command has run by then: that the mount could not check says nothing about it. */
+/* The command has run by then: a failed check is not its failure. */
 static void check_again(const struct mounted *m)
 {
 	struct error e = { 0 };

@@ -3,7 +3,7 @@
 #include "providers/base/cleanup.h"
 #include "tools/duration_text.h"
 
-/* A million sandboxes. */
+/* Room for a million sandboxes. */
 #define JSON_MAX (256 << 20)
 /* More than any provider stores for a sandbox. */
 #define LABELS_MAX 65536

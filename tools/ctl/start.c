@@ -1,7 +1,7 @@
 /*
  * start.c - sandboxctl start: the container that is a provider's one sandbox, by docker or podman.
  *
- * The container has a name of ours, by which one that was stopped is started again.
+ * The container has a name of ours, by which a stopped one is started again.
  */
 #include "providers/base/cleanup.h"
 #include "providers/spawn.h"
@@ -35,7 +35,10 @@ struct starting {
 
 /* ---- The program ---- */
 
-/* *code: of its end. What it prints goes to standard error where that `is_shown`. ERR_NOT_FOUND: it is not installed. */
+/*
+ * *code: the program's exit code. Its output goes to standard error where `is_shown`.
+ * ERR_NOT_FOUND: the program is not installed.
+ */
 static enum err run_words(const char *const *words, bool is_shown, int *code, struct error *e)
 {
 	AUTO_CLOSE int nothing = spawn_fd(open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -52,7 +55,7 @@ static enum err run_words(const char *const *words, bool is_shown, int *code, st
 }
 #define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-/* Whether `program WHAT inspect NAME` finds it. */
+/* Whether `program WHAT inspect NAME` succeeds. */
 static bool has(const char *program, const char *what, const char *name)
 {
 	int code;
@@ -106,7 +109,7 @@ static enum err fetch(const struct starting *s, struct error *e)
 	return do_words(s, WORDS(s->program, "pull", s->image), e);
 }
 
-/* This machine alone reaches the port. */
+/* Only this machine reaches the port. */
 static enum err make(const struct starting *s, struct error *e)
 {
 	const char *words[WORDS_MAX] = { s->program, "run", "--detach", "--name", s->name,
@@ -140,7 +143,7 @@ static enum err start(struct starting *s, struct error *e)
 	return kind ? kind : make(s, e);
 }
 
-/* ---- The sandbox in it ---- */
+/* ---- The sandbox inside ---- */
 
 static enum err wait_for_answer(struct target *t, struct error *e)
 {

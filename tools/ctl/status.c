@@ -1,5 +1,5 @@
 /*
- * status.c - sandboxctl status: the mounts of this user, and how each of them is.
+ * status.c - sandboxctl status: the mounts of this user, and the state of each.
  */
 #include "tools/apart.h"
 #include "tools/ctl/command.h"

@@ -12,7 +12,7 @@
 
 #define TEXT_MAX ((size_t)16 * 1024 * 1024)
 
-/* What is going to be printed. */
+/* The output. */
 struct report {
 	struct table table;
 	struct buf json;
@@ -71,7 +71,7 @@ static void add_stream(struct report *r, const char *dir, struct json_object *st
 			dir, (long long)unwatched);
 }
 
-/* "4.1 MB of 10.7 GB"; of a mount that says nothing of it "-". */
+/* "4.1 MB of 10.7 GB"; "-" for a mount that does not report it. */
 static const char *cache_words(struct json_object *status, char out[2 * BYTES_TEXT_SIZE + 4])
 {
 	struct json_object *cache = rest_member(status, "cache");
@@ -126,7 +126,7 @@ static void add_row(
 
 /* ---- For scripts ---- */
 
-/* Of another user's mount that user's process writes the answer: it is written anew. */
+/* The process of another user's mount writes its answer, so the answer is written anew. */
 static void add_object(struct report *r, const struct mounted *m, enum mount_state state,
 	struct json_object *status)
 {
@@ -141,14 +141,14 @@ static void add_object(struct report *r, const struct mounted *m, enum mount_sta
 	json_put_close(w);
 }
 
-/* ---- All ---- */
+/* ---- All mounts ---- */
 
 static void add(struct report *r, const struct mounted *m, struct mount_answer *answer)
 {
 	AUTO_JSON struct json_object *status = NULL;
 	struct buf *text = &answer->text;
 
-	/* What cannot be read is no answer. */
+	/* An unreadable answer counts as none. */
 	if (answer->state == MOUNT_ALIVE && !rest_parse(text, &status))
 		answer->state = MOUNT_CLOSED;
 	add_row(r, m, answer->state, text);

@@ -1,5 +1,5 @@
 /*
- * sync.c - sandboxctl sync: has mounts send what is pending.
+ * sync.c - sandboxctl sync: makes mounts send their pending changes.
  */
 #include "providers/base/call.h"
 #include "tools/apart.h"
@@ -12,10 +12,13 @@
 struct sync_options {
 	char **dirs;
 	size_t dirs_count;
-	int64_t limit_ms; /* APART_NO_LIMIT: as long as it goes on */
+	int64_t limit_ms; /* APART_NO_LIMIT: as long as there is progress */
 };
 
-/* One that fails keeps no other from being sent; the last failure is the command's, those before it are told here. */
+/*
+ * A failure does not keep other mounts from being sent. The last one is the command's, earlier ones
+ * are printed here.
+ */
 static void note_failure(struct error *last, const struct error *e)
 {
 	if (last->kind)

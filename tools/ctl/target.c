@@ -34,7 +34,7 @@ static enum err no_id(const char *word, const struct provider_ops *ops, struct e
 		ops->name);
 }
 
-/* Of one there is nothing to choose: it is found. */
+/* A provider with a single sandbox needs no ID. */
 static enum err find_single(struct target *t, struct error *e)
 {
 	char id[128];
@@ -95,7 +95,7 @@ enum err target_reach_account(struct target *t, struct error *e)
 	return target_connect(t, e);
 }
 
-/* With a PATH it may be that one which is missing. */
+/* With a PATH, the path may be missing and not the sandbox. */
 static bool is_without_sandbox(const struct target *t, enum err kind)
 {
 	bool is_meant = t->config.account_only || !t->source.path;

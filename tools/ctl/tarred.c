@@ -16,7 +16,10 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-/* Of the archive, in one command; its text is a third more, which any vendor's answer can hold. */
+/*
+ * Bytes of the archive in one command; as text they are a third more, which any vendor's answer can
+ * hold.
+ */
 #define PIECE_MAX  ((size_t)4 * 1024 * 1024)
 #define BLOCK_SIZE 65536
 #define OUTPUT_MAX (2 * PIECE_MAX)
@@ -64,7 +67,7 @@ enum err tarred_open(struct tarred *t, struct error *e)
 		free(take(t->dir));
 		return no_place(e);
 	}
-	/* libarchive refuses a path that leads through a symbolic link, TMPDIR's too. */
+	/* libarchive refuses a path that leads through a symbolic link, also TMPDIR's. */
 	char *real = realpath(t->dir, NULL);
 
 	if (real) {
@@ -88,7 +91,7 @@ void tarred_close(struct tarred *t)
 	*t = (struct tarred){ 0 };
 }
 
-/* An open file that has no name. */
+/* An open file without a name. */
 static enum err open_archive(int *out, struct error *e)
 {
 	*out = open(place_for_files(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
@@ -165,7 +168,7 @@ static enum err begin_script(
 	return buf_check(&path, "a path in staging", e);
 }
 
-/* Best effort: an attach removes one that is left. */
+/* Best effort: an attach removes a leftover. */
 static void remove_archive(struct provider *p, const struct call *call, char file[40])
 {
 	AUTO_BUF struct buf script = BUF_INIT(SCRIPT_MAX);
@@ -206,7 +209,7 @@ static enum err send_archive(struct provider *to, const struct call *call, char 
 	return kind;
 }
 
-/* Owners here mean nothing there. */
+/* Owners of this machine mean nothing in the sandbox. */
 static enum err unpack_there(
 	struct provider *to, const struct call *call, char file[40], uint64_t size, struct error *e)
 {
@@ -244,7 +247,7 @@ enum err tarred_send(
 
 /* ---- From the sandbox ---- */
 
-/* Its size in bytes; 0: there is nothing. */
+/* Packs `name`; *size in bytes, 0: there is nothing. */
 static enum err pack_there(struct provider *from, const struct call *call, char file[40],
 	const char *name, uint64_t *size, struct error *e)
 {

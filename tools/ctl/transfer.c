@@ -34,7 +34,7 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 
 const struct argp transfer_argp = { .parser = take_word };
 
-/* ---- One copy ---- */
+/* ---- A single copy ---- */
 
 /* "DIR/PATH". Allocated; NULL without memory. */
 static char *path_below(const char *dir, const char *path)
@@ -45,7 +45,7 @@ static char *path_below(const char *dir, const char *path)
 	return asprintf(&whole, "%s%s%s", dir ? dir : "", slash, path) < 0 ? NULL : whole;
 }
 
-/* As the agents' protocol calls it; NULL: it has no word for that. */
+/* The code of the agents' protocol; NULL: none for that kind. */
 static const char *protocol_code(enum err kind)
 {
 	switch (kind) {
@@ -62,7 +62,7 @@ static const char *protocol_code(enum err kind)
 	}
 }
 
-/* A name may hold anything: what is printed is cut, and has no control characters. */
+/* A name may have any byte: the printed name is cut, and has no control characters. */
 static void tell_failure(void *context, const char *path, enum err kind, const char *text)
 {
 	struct transfer *t = context;
@@ -99,7 +99,7 @@ static void add_counts(struct copy_counts *sum, const struct copy_counts *more)
 
 struct names {
 	struct copy_source *sources;
-	char **targets; /* owned, as the list */
+	char **targets; /* owned, with its strings */
 	size_t count;
 };
 
@@ -150,7 +150,7 @@ enum err transfer_copy(struct transfer *t, const struct call *call, struct provi
 	return kind;
 }
 
-/* ---- The whole ---- */
+/* ---- The command ---- */
 
 static enum err print_result(const struct transfer *t, struct error *e)
 {

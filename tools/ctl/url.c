@@ -1,5 +1,5 @@
 /*
- * url.c - sandboxctl url: where a port of a sandbox is reached from outside.
+ * url.c - sandboxctl url: the address of a sandbox's port from outside.
  */
 #include "providers/base/cleanup.h"
 #include "providers/json.h"

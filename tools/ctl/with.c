@@ -1,11 +1,12 @@
 /*
- * with.c - sandboxctl with: a sandbox for as long as one command runs, which works in it through a mount.
+ * with.c - sandboxctl with: a sandbox for as long as one command runs, which works in it through a
+ * mount.
  *
- *      sandboxctl with e2b --setup install.sh -- make test
+ *     sandboxctl with e2b --setup install.sh -- make test
  *
- * The command runs here, in the directory that shows the sandbox. Whatever ends it, the mount and the sandbox go as well.
- * Where sandboxctl itself is killed (KILL), the mount goes by itself, and when it has gone the guard deletes the sandbox and
- * the directory that was made.
+ * The command runs here, in the directory that shows the sandbox. However the command ends, the
+ * mount and the sandbox go as well. Where sandboxctl itself is killed (KILL), the mount ends by
+ * itself; then the guard deletes the sandbox and the directory that was made.
  */
 #include "providers/base/cleanup.h"
 #include "tools/ctl/child.h"
@@ -21,7 +22,7 @@ struct with_options {
 	struct new_sandbox making;
 	const char *provider, *dir;
 	char **command; /* ended by NULL */
-	char **options; /* of the mount, ended by NULL; owned */
+	char **options; /* options of the mount, ended by NULL; owned */
 };
 
 /* ---- The words ---- */
@@ -72,7 +73,7 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 
 /* ---- The command ---- */
 
-/* INT is the command's to obey or not; what ends us otherwise ends all. */
+/* The command may obey or ignore INT; any other signal that ends us ends all. */
 static bool is_ended_by(int taken, int status)
 {
 	return taken && (taken != SIGINT || (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT));

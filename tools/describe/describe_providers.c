@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- What may be absent ---- */
+/* ---- Optional slots ---- */
 
 struct slot {
 	const char *title;
 	bool (*is_there)(const struct provider_ops *ops);
-	enum err (*call)(struct provider *p); /* where it is not there */
+	enum err (*call)(struct provider *p); /* called where the slot is absent */
 };
 
 #define IS_THERE(slot)                                                                             \
@@ -81,7 +81,10 @@ static const struct slot slots[] = {
 };
 #define SLOTS_COUNT (sizeof slots / sizeof *slots)
 
-/* What an absent function means is not known here: the call shows the errno that a program gets. */
+/*
+ * Only provider.c knows what an absent function means: the call gives the errno that a program
+ * gets.
+ */
 static const char *slot_word(const struct slot *slot, const struct provider_ops *ops)
 {
 	struct provider nothing = { .ops = ops };
