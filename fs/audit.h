@@ -2,8 +2,8 @@
  * audit.h - a record of the changes and commands that a mount was asked for: one line of JSON each,
  * in a file of this machine.
  *
- * 	{"time": "2026-11-27T04:40:01.123Z", "op": "rename", "path": "a", "to": "b",
- * 	 "pid": 12, "uid": 1000}
+ *	{"time": "2026-11-27T04:40:01.123Z", "op": "rename", "path": "a", "to": "b",
+ *	 "pid": 12, "uid": 1000}
  *
  * A record has names, numbers of bytes, commands and how they ended, the time, and the process that
  * asked. It has no contents and no environment. Requests that failed have no record, except

@@ -3,8 +3,8 @@
  *
  * No FUSE worker waits for a command. The work runs in a thread of its own. A second thread attends
  * the request and answers when the work has ended, or earlier when the process behind the request
- * is told to stop. Then the work's call is cancelled, and if it does not return at once the answer
- * is sent before it returns.
+ * gets a signal to stop. Then the work's call is cancelled, and if it does not return at once the
+ * answer is sent before it returns.
  */
 #pragma once
 

@@ -3,7 +3,7 @@
  *
  * Every reader gets each event from its beginning on, in whole lines:
  *
- * 	{"time": 1700000000.123, "kind": "created", "path": "src/a.c", "is_dir": false}
+ *	{"time": 1700000000.123, "kind": "created", "path": "src/a.c", "is_dir": false}
  *
  * time: when the event arrived here, in seconds since 1970. kind: created, changed, attr, removed,
  * or lost: everything below `path` may have changed. A reader that is too slow also gets such a

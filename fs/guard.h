@@ -14,7 +14,9 @@
 
 struct guard {
 	pid_t process; /* 0: none */
-	/* our end of a pipe: the guard's work begins when the daemon's end closes it */
+	/*
+	 * our end of a pipe, which closes with the end of the daemon: then the guard's work begins
+	 */
 	int daemon_end;
 };
 

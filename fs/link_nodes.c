@@ -185,7 +185,8 @@ struct link_place link_node_place(struct link_nodes *n, const struct link_node *
 }
 
 /*
- * Several nodes may have the name: each inode that had it while the kernel remembered the others.
+ * Several nodes may have the name: one for each inode that had the name while the kernel remembered
+ * the others.
  */
 static void take_locked(
 	struct link_nodes *n, const struct inode *dir, const char *name, struct bucket *out)

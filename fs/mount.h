@@ -5,7 +5,7 @@
  *      mount_wait     for a mount without a cache: returns when the mount is first used
  *      mount_attach   sets the cache, and the options that depend on the sandbox
  *      mount_start    starts threads (after daemonizing: fork keeps only its caller)
- *      mount_serve    serves until unmounted or told to stop; returns after the last reply
+ *      mount_serve    serves until unmounted or stopped; returns after the last reply
  *      mount_free     unmounts, unless that is already done
  */
 #pragma once

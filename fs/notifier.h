@@ -1,5 +1,5 @@
 /*
- * notifier.h - tells the kernel which inodes and names it must forget.
+ * notifier.h - notices to the kernel about inodes and names that it must forget.
  *
  * One thread sends the notices, and holds no lock while it does. No handler waits for it without a
  * limit: a notice can block in the kernel until the very operation that caused it has been

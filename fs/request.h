@@ -10,15 +10,15 @@
  * inode (FORGET) and free it, before the function that replied has returned. So in every file of
  * fs:
  *
- * 	- While a reply is sent no lock is held, and the data sent belongs to the worker: a copy, or
- * 	  something that it holds a reference to.
- * 	- No interrupt reaches a worker that has begun to reply: request_end().
- * 	- After the reply neither the request, nor the handle, nor the inode is touched.
- * 	- Work that goes on after the reply holds a reference to what it uses.
- * 	- An entry or a handle in a reply is the kernel's from then on. Only where the reply has
- * 	  failed may the worker touch it, and takes it back.
- * 	- A RELEASE or a FORGET has its handle or inode to itself.
- * 	- A notice for the kernel carries numbers and copies of names, and is sent without a lock.
+ *	- While a reply is sent no lock is held, and the data sent belongs to the worker: a copy, or
+ *	  something that it holds a reference to.
+ *	- No interrupt reaches a worker that has begun to reply: request_end().
+ *	- After the reply neither the request, nor the handle, nor the inode is touched.
+ *	- Work that goes on after the reply holds a reference to what it uses.
+ *	- An entry or a handle in a reply is the kernel's from then on. Only where the reply has
+ *	  failed may the worker touch it, and takes it back.
+ *	- A RELEASE or a FORGET has its handle or inode to itself.
+ *	- A notice for the kernel carries numbers and copies of names, and is sent without a lock.
  *
  * A debug build poisons the handle (handle_memory.h).
  */

@@ -5,8 +5,8 @@
  * it into the pipe, run like any other command. So no connection has to last, and no vendor has to
  * send input. Two files lie in one directory, whose names begin with the `base`, an absolute path:
  *
- * 	.in     a named pipe: the command's input
- * 	.ctl    a named pipe: words to the keeper, a line each; INPUT_PIPE_EOF: no more input
+ *	.in     a named pipe: the command's input
+ *	.ctl    a named pipe: words to the keeper, a line each; INPUT_PIPE_EOF: no more input
  *
  * The keeper of a command holds both open. So no process that opens one waits, and the input ends
  * when the keeper closes it.

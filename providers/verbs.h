@@ -35,9 +35,7 @@
 /* The attributes of stat(2), to the nanosecond, as the sandbox has them. */
 struct attr {
 	uint64_t dev, ino;
-	/*
-	 * time of birth since 1970 in ns; 0: unknown. Tells a reused inode number from the old file
-	 */
+	/* time of birth since 1970 in ns; 0: unknown. Distinguishes a reused inode number */
 	uint64_t btime_ns;
 	uint32_t mode, nlink, uid, gid;
 	uint64_t rdev; /* makedev() of a device, else 0 */

@@ -9,14 +9,14 @@
 #include "providers/provider.h"
 
 /*
- * Contents of files, of all sandboxes. `asked`: cache=. NULL: $XDG_CACHE_HOME/sandboxfs or
- * 	/.cache/sandboxfs.
+ * Contents of files, of all sandboxes. `asked`: cache=. NULL: sandboxfs in $XDG_CACHE_HOME or in
+ * ~/.cache.
  */
 char *user_cache_dir(const char *asked);
 
 /*
- * The directory of all journals. `asked`: journal=. NULL: $XDG_STATE_HOME/sandboxfs or
- * 	/.local/state/sandboxfs.
+ * The directory of all journals. `asked`: journal=. NULL: sandboxfs in $XDG_STATE_HOME or in
+ * ~/.local/state.
  */
 char *user_journals_dir(const char *asked);
 

@@ -41,7 +41,7 @@ struct control_dir;
 
 /*
  * Every function may be called from several threads at once, also for one handle. `close` is the
- * last call, and no other runs beside it.
+ * last call, and runs alone.
  */
 struct control_file {
 	const char *name; /* NULL: the file is a number, in a directory that has `numbered` */
@@ -125,7 +125,7 @@ struct control_dir {
 
 /* The first member of every file's own handle. */
 struct control_handle {
-	unsigned magic; /* tells whether fi->fh is a handle */
+	unsigned magic; /* marks a fi->fh that is a handle */
 	const struct control_file *file;
 	struct control *control;
 	/* the process (thread group) that opened the handle; 0: not visible from here */

@@ -34,7 +34,7 @@ struct jobs {
 	const struct exec_terms *terms;
 	struct job_watch *watch;
 	char word[CACHE_WORD_SIZE];     /* in the names of this mount's job files, before `mount` */
-	char mount[17];                 /* tells this mount's jobs from those of another */
+	char mount[17];                 /* distinguishes this mount's jobs from another's */
 	pthread_mutex_t lock;           /* guards the fields below */
 	TAILQ_HEAD(job_list, job) list; /* by id */
 	uint64_t last;

@@ -5,12 +5,12 @@
  * connection. All facts of a job lie in files of one directory, whose names begin with the job's
  * `base`, an absolute path:
  *
- * 	.sh     the command
- * 	.out    its output, of both streams
- * 	.in     a named pipe: its standard input (providers/input_pipe.h)
- * 	.ctl    a named pipe: signals to send it, by name, and INPUT_PIPE_EOF
- * 	.pid    its process, and when it started, in seconds since 1970
- * 	.code   how it ended, and when
+ *	.sh     the command
+ *	.out    its output, of both streams
+ *	.in     a named pipe: its standard input (providers/input_pipe.h)
+ *	.ctl    a named pipe: signals to send it, by name, and INPUT_PIPE_EOF
+ *	.pid    its process, and when it started, in seconds since 1970
+ *	.code   how it ended, and when
  *
  * So any process may ask, over any connection. A signal arrives even where every command has a
  * namespace of processes for itself. The files are removed when the mount ends, which alone knows

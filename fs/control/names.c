@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 
 /*
- * Names and numbers never change. Attributes are asked for each time: a size is never valid for
- * long.
+ * Names and numbers never change. Attributes are asked for each time, so that no size is ever
+ * cached.
  */
 #define ENTRY_TIMEOUT_S 3600.0
 

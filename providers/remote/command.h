@@ -10,7 +10,7 @@
  * request.
  *
  * Where the helper program cannot run, the command is one request of the same duration, with the
- * vendor's restrictions: a limit on its time or its output, lossy bytes that are no text, both
+ * vendor's restrictions: a limit on its time or its output, damage to bytes that are no text, both
  * streams in one.
  */
 #pragma once

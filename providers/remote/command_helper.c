@@ -44,7 +44,7 @@ static uint32_t wait_ms(const struct call *call)
 }
 
 /*
- * The records to remove go to a helper that is kept with this request; a helper that is started for
+ * A helper that is kept gets the records to remove with this request. A helper that is started for
  * each request gets them with any request (runner.c).
  */
 static size_t take_records(struct following *f)
