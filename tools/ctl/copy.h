@@ -6,7 +6,7 @@
  * several names becomes several files. One call lists all of it. Contents are fetched many files to
  * a call and leave in batches, so memory follows the number of names and not their contents. A file
  * or a link is made under a name of its own in the target directory. When it is whole it takes its
- * name, from any former file.
+ * final name, in place of any former file.
  *
  * A failure of one file is reported and does not stop the others. Neither side follows a link.
  */
