@@ -7,15 +7,15 @@
 #include <time.h>
 
 /*
- * Records are sent when so many bytes are there. A frame has room for this and the largest record besides: a piece of
- * data (VERB_DATA_MAX), or a path, a link's text and attributes.
+ * A frame of records is sent once it has so many bytes. A frame also has room for the largest
+ * record behind them: a piece of data (VERB_DATA_MAX), or a path, a link's text and attributes.
  */
 #define ITEMS_ENOUGH (64 * 1024)
 
-/* The records of one answer on their way out. */
+/* The records of one answer that are being sent. */
 struct speaker {
 	const struct answer *answer;
-	const struct root *root; /* as it is now */
+	const struct root *root; /* the root as it is now */
 	uint32_t id;
 	struct buf items; /* not yet sent */
 	bool said_first_dir;
@@ -31,7 +31,9 @@ static enum err send_items(struct speaker *s, struct error *e)
 	return kind;
 }
 
-/* After each record: `was_put` and `before` say how that went and where it begins. */
+/*
+ * Called after each record. `was_put`: whether the record was encoded; `before`: where it begins.
+ */
 static enum err end_record(struct speaker *s, bool was_put, size_t before, struct error *e)
 {
 	if (!was_put) {
@@ -46,7 +48,10 @@ static enum err end_record(struct speaker *s, bool was_put, size_t before, struc
 
 /* ---- The verbs ---- */
 
-/* The first directory is what somebody is waiting for; the rest is there in advance, and its end is news again. */
+/*
+ * A client waits for the first directory and for the end of the list; the directories between are
+ * read-ahead.
+ */
 static bool is_awaited(struct speaker *s, const struct list_item *item)
 {
 	bool is_first_dir = item->kind == LIST_DIR_END && !s->said_first_dir;
@@ -55,7 +60,7 @@ static bool is_awaited(struct speaker *s, const struct list_item *item)
 	return is_first_dir || item->kind == LIST_END;
 }
 
-/* An item as a record of its own, or inside another. */
+/* Encodes an item as a record of its own, or inside another. */
 typedef bool (*put_item)(struct buf *out, const struct list_item *item);
 
 static enum err say_item(
@@ -134,7 +139,7 @@ static bool put_watched_item(struct buf *out, const struct list_item *item)
 	return wire_put_watch_event(out, &(struct watch_event){ .kind = WATCH_ITEM, .item = item });
 }
 
-/* Changes are rare and wanted at once. */
+/* An event is sent at once: changes are rare. */
 static enum err say_watch_event(void *context, const struct watch_event *event, struct error *e)
 {
 	struct speaker *s = context;

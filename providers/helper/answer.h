@@ -1,5 +1,5 @@
 /*
- * answer.h - does what one request asks and sends the answer.
+ * answer.h - carries out one request and sends the answer.
  */
 #pragma once
 
@@ -13,12 +13,15 @@ struct answer {
 	const struct root *root;
 	struct outlet *out;
 	const atomic_bool *is_stopped; /* set from any thread: the verb ends at its next item */
-	const struct call *call;       /* what stops a watch */
+	const struct call *call;       /* the call of a watch, which ends with it */
 };
 
-/* Decodes, works, sends the records and the end. What goes wrong is said in the end; ERR_UNREACHABLE: nobody reads. */
+/*
+ * Decodes the request, carries it out, sends the records and the end. An error of the request
+ * stands in the end. The result is that of sending; ERR_UNREACHABLE: no process reads the answers.
+ */
 enum err answer_request(
 	const struct answer *a, const struct stream_request *request, struct error *e);
 
-/* Sends only the end. Id 0 speaks of the stream itself. */
+/* Sends only the end. An end of id 0 is about the stream itself. */
 enum err answer_end(struct outlet *out, uint32_t id, enum err kind, const char *text);

@@ -20,7 +20,7 @@ void answer_file_release(struct answer_file *f)
 		close(f->fd);
 }
 
-/* A request that is made again finds what the first left there. */
+/* A repeated request finds the file of the first one. */
 static bool make(struct answer_file *f)
 {
 	unlinkat(f->dir_fd, f->name, 0);

@@ -34,7 +34,7 @@ static const struct kind {
 	[CHANGE_SYNC] = { .run = change_sync },
 };
 
-/* ---- For the kinds ---- */
+/* ---- For the kinds of change ---- */
 
 enum err work_done(struct work *w, int fd, struct error *e)
 {
@@ -79,7 +79,7 @@ static bool goes_on(struct work *w, const struct expect *target, int *out_fd)
 	return *out_fd >= 0;
 }
 
-/* Without a descriptor to spare the next change opens the file again. */
+/* Without a free descriptor the next change opens the file again. */
 static void keep_open(struct writer *writer, int fd)
 {
 	struct attr attr;
@@ -97,7 +97,7 @@ enum err work_open_writer(struct work *w, const struct expect *target, int *out_
 	const struct change *c = w->change;
 	bool is_by_handle = c->flags & CHANGE_BY_HANDLE;
 
-	/* Without a handle the mode bits count as they are now. */
+	/* Without a handle the present mode bits count. */
 	if (w->writer && is_by_handle && goes_on(w, target, out_fd))
 		return ERR_OK;
 	enum err k = place_open(&w->at, O_WRONLY, target, is_by_handle, out_fd, c->path, e);
@@ -136,8 +136,8 @@ static bool has_second(const struct change *c)
 }
 
 /*
- * What is made, moved or removed is a name. Any other change is of an inode, whatever name that
- * has.
+ * A change that makes, moves or removes is of a name. Any other change is of an inode, whatever its
+ * name is now.
  */
 static bool is_of_inode(const struct change *c)
 {
@@ -154,7 +154,7 @@ static bool stat_dir(const struct place *p, struct attr *out)
 	return p->fd >= 0 && !p->is_staged && attr_of_fd(p->fd, out, NULL) == ERR_OK;
 }
 
-/* The directories afterwards: nobody outside needs staging's. */
+/* The directories after the change, but not staging: no client needs its attributes. */
 static void describe_parents(struct work *w)
 {
 	struct change_result *r = w->result;
@@ -173,9 +173,8 @@ static bool is_version(const struct version *v, const struct attr *a)
 }
 
 /*
- * Whether all that happened to the file since is that it was copied from a lower layer, as by
- * somebody who opened it for writing: by that it was born again, and its ctime moved, but its
- * contents did not.
+ * Whether the file has since only been copied from a lower layer, as by an open for writing: the
+ * time of birth and the ctime are new then, but the contents are the same.
  */
 static bool is_copied_up(const struct place *p, const struct version *v, const struct attr *a)
 {
@@ -186,7 +185,7 @@ static bool is_copied_up(const struct place *p, const struct version *v, const s
 		time_is_after(born, v->ctime) && sys_is_layered(p->fd);
 }
 
-/* A rename moves the time of change. */
+/* A rename changes the ctime. */
 static bool is_version_moved(const struct version *v, const struct attr *a)
 {
 	return v->size == a->size && time_equals(v->mtime, a->mtime) &&
@@ -203,7 +202,7 @@ static enum err judge_version(const struct place *p, const struct version *v,
 		return ERR_OK;
 	if (sys_stat(p->fd, p->name, &there))
 		return error_set(e, ERR_CONFLICT, "%s: is gone", path);
-	/* That it is another file altogether the change itself says. */
+	/* Another inode is no conflict here: the change itself reports it. */
 	if (!expect_met(x, &there) || is_version(v, &there) || is_copied_up(p, v, &there))
 		return ERR_OK;
 	if (p->moved && is_version_moved(v, &there))
@@ -234,8 +233,9 @@ static enum err judge_versions(const struct work *w, struct error *e)
 }
 
 /*
- * The inode expected at the place got another number when it was copied from a lower layer: by a
- * change of the batch, or by somebody else, which shows where its version is expected, too.
+ * Whether the inode expected at the place got another number when it was copied from a lower layer.
+ * A change of the batch made the copy, or another process, which is recognized where a version is
+ * expected, too.
  */
 static bool follow_copy(
 	const struct work *w, const struct place *p, const struct version *v, struct expect *x)
@@ -248,20 +248,23 @@ static bool follow_copy(
 		return false;
 	bool is_ours = w->copied && copied_has(w->copied, x, &there);
 
-	/* Only one of several names is left with an inode of its own; any other copy is a file of others. */
+	/*
+	 * A file with several names gets a new inode for one of them; a copy by others that still
+	 * has several names is another file.
+	 */
 	if (!is_ours && (is_version(v, &none) || there.nlink != 1 || !is_copied_up(p, v, &there)))
 		return false;
 	*x = expect_of(&there);
 	return true;
 }
 
-/* One of the two places of a change, and what is to be there. */
+/* A place of a change, the first or the second, and the inode expected there. */
 struct sought {
 	const char *path;
-	const struct expect *parent; /* NULL: in whatever directory */
+	const struct expect *parent; /* NULL: any directory */
 	const struct version *version;
-	struct expect *target; /* gets what a copy from a lower layer made of it */
-	bool is_name;          /* and no inode, which is looked for elsewhere, too */
+	struct expect *target; /* also gets the inode that a copy from a lower layer made */
+	bool is_name;          /* the place is of a name, so its inode is not searched elsewhere */
 };
 
 static enum err find_place(
@@ -301,7 +304,7 @@ static enum err find_places(struct work *w, bool checks, struct error *e)
 	return k;
 }
 
-/* After which the file has contents that follow from those of before and from the change. */
+/* Whether the file's contents after the change follow from those before and the change. */
 static bool goes_on_with_contents(const struct change *c)
 {
 	switch (c->op) {
@@ -318,7 +321,7 @@ static bool goes_on_with_contents(const struct change *c)
 	}
 }
 
-/* The time of birth says nothing where it could matter. */
+/* The time of birth is left out: on a file system of layers, where this counts, it changes. */
 static void learn_found(struct work *w)
 {
 	const struct expect *x = change_keeps_inode(w->change);
@@ -329,7 +332,10 @@ static void learn_found(struct work *w)
 		w->found = (struct expect){ .dev = there.dev, .ino = there.ino };
 }
 
-/* What the change makes, moves or removes is known by this name: that of path, of a new link that of path2. */
+/*
+ * The name of the inode that the change makes, moves or removes is `path`, or `path2` for a new
+ * link.
+ */
 static void learn_before(struct work *w)
 {
 	struct attr named, made = { 0 };
@@ -354,7 +360,7 @@ enum err work_prepare(struct work *w, struct error *e)
 
 	if (k == ERR_OK)
 		k = find_places(w, true, e);
-	/* Of one that is done again this was judged before it began. */
+	/* For a repeated change the version was checked before it began. */
 	if (k != ERR_OK || w->is_again)
 		return k;
 	k = judge_versions(w, e);
@@ -374,7 +380,7 @@ enum err work_carry_out(struct work *w, struct error *e)
 		return ERR_OK;
 	}
 	k = kinds[w->change->op].run(w, e);
-	/* What is not there, in a directory that is, may be what was wanted. */
+	/* ERR_NOT_FOUND in an existing directory may be what was wanted. */
 	if (k == ERR_OK || k == ERR_NOT_FOUND)
 		describe_parents(w);
 	return k;
@@ -394,7 +400,7 @@ void work_release(struct work *w)
 	place_release(&w->at2);
 }
 
-/* ---- One that is over ---- */
+/* ---- A change that is over ---- */
 
 /* The name that a change leaves behind. */
 static const struct place *left_behind(const struct work *w)
@@ -409,7 +415,10 @@ static const struct place *left_behind(const struct work *w)
 	}
 }
 
-/* All of them: what was written in part was refused, and how much was copied nobody knows any more. */
+/*
+ * The count is that of the whole change: a partial write was refused, and the count of a copy is no
+ * longer known.
+ */
 static void describe_bytes(struct work *w)
 {
 	const struct change *c = w->change;

@@ -1,6 +1,7 @@
 /*
- * A change that was begun by a run that was killed: whether it was done shows in what its name named before and names now.
- * No inode number means two files here, since the time between is that of a restart.
+ * Whether a killed run has made a change shows in the inode that the change's name named before and
+ * in the inode there now. One inode number means one file here: the time between is only that of a
+ * restart.
  */
 #include "providers/helper/apply.h"
 #include "providers/helper/sys.h"
@@ -38,7 +39,10 @@ bool again_is_gone(const struct work *w)
 	case CHANGE_UNLINK:
 	case CHANGE_RMDIR: return !names_before(w, &w->at) && (w->at2.fd < 0 || has_moved);
 	case CHANGE_RENAME: return has_moved;
-	/* Copied over, it is removed last; exchanged, what came back for it is. */
+	/*
+	 * A copy over the file removes the staged file last; an exchange removes the one that came
+	 * back.
+	 */
 	case CHANGE_PLACE:
 		return (has_moved && !(w->change->flags & CHANGE_EXCHANGE)) ||
 			(!exists(&w->at) && exists(&w->at2));
@@ -55,7 +59,7 @@ static bool has_link_text(const struct work *w)
 		memcmp(text, w->change->data, (size_t)len) == 0;
 }
 
-/* Until it is given away it is ours. */
+/* Before the new inode is given to its owner, it is ours. */
 static bool is_asked_owner(const struct work *w, uint32_t uid)
 {
 	return uid == w->root->identity.uid || uid == w->change->uid;

@@ -24,7 +24,7 @@ static void refuse(struct change_result *result, enum err err, const char *why)
 	harmless_fit(result->why, sizeof result->why, why);
 }
 
-/* Of what was done. */
+/* Fills in the result of a change that was made. */
 static void tell_present(struct work *w, struct version left)
 {
 	w->result->err = ERR_OK;
@@ -53,7 +53,7 @@ static void tell_again(struct sequence *s, uint64_t number, struct work *w)
 	tell_present(w, fate.left);
 }
 
-/* Whether it is refused before anything was begun. */
+/* Gives the error of a change that is refused before anything was begun. */
 static enum err prepare(const struct apply_request *request, const struct change_result *results,
 	size_t index, struct work *w, struct error *e)
 {
@@ -74,7 +74,7 @@ static enum err note_left(
 	return sequence_leave(s, number, &left, e);
 }
 
-/* Fails only where the record does. */
+/* Fails only where the record cannot be kept. */
 static enum err apply_one(struct sequence *s, const struct apply_request *request,
 	struct change_result *results, size_t index, struct work *w, struct copied *copied,
 	struct error *e)
@@ -121,7 +121,10 @@ static enum err apply_all(const struct root *r, struct sequence *s,
 		w.writer = &writer;
 		w.follow = &follow;
 		w.stays = stays;
-		/* The close comes before what else is done, as it does where programs write. */
+		/*
+		 * The writer closes before another kind of change, in the order of the programs'
+		 * calls.
+		 */
 		if (!change_is_writing(w.change))
 			writer_close(&writer);
 		if (sequence_is_over(s, number))
@@ -142,7 +145,7 @@ static enum err apply_recorded(const struct root *r, const struct call *call,
 	enum err k = sequence_open(r, call, request->journal, request->first_sequence, &s, e);
 	uint64_t last = request->first_sequence + request->changes_count - 1;
 
-	/* Once in a mount's life, at the beginning of that: nobody waits for a small save yet. */
+	/* Runs once for each mount, at its beginning, when no small save is pending yet. */
 	if (s.is_new && !(request->first_sequence & SEQUENCE_ASIDE))
 		staging_clean(r, time(NULL));
 	if (k == ERR_OK)

@@ -7,14 +7,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* FALLOC_FL_COLLAPSE_RANGE and FALLOC_FL_INSERT_RANGE of <linux/falloc.h>, which not every C library has. */
+/*
+ * FALLOC_FL_COLLAPSE_RANGE and FALLOC_FL_INSERT_RANGE of <linux/falloc.h>, which not every libc
+ * has.
+ */
 #define FALLOCATE_SHIFTS (0x08 | 0x20)
 
 /* ---- Writing ---- */
 
 /*
- * A new file of which a part is lacking never gets its name: what is behind it in the batch has its
- * room. The staged name goes, too: a change that comes again must not go on with an emptied file.
+ * A new file with a part missing never gets its name, so its room goes to the changes behind it in
+ * the batch. The staged name is removed, too: a repeated change must not go on with an emptied
+ * file.
  */
 static void give_room_back(const struct work *w, int fd)
 {
@@ -30,7 +34,7 @@ static enum err write_failed(const struct work *w, int fd, int number, struct er
 	return error_errno(e, number, "%s: write", w->change->path);
 }
 
-/* What was written counts also when the rest failed. */
+/* The written part counts also when the rest failed. */
 static enum err write_all(struct work *w, int fd, bool at_offset, struct error *e)
 {
 	const struct change *c = w->change;
@@ -78,7 +82,10 @@ enum err change_write(struct work *w, struct error *e)
 	return k == ERR_OK ? work_done(w, fd, e) : k;
 }
 
-/* How many bytes of the change were appended by a run that was killed: those behind the size before, if they are ours. */
+/*
+ * How many bytes of the change a killed run appended: those behind the earlier size, if they are
+ * equal to ours.
+ */
 static size_t appended_before(const struct work *w, int fd, uint64_t size)
 {
 	const struct change *c = w->change;
@@ -91,7 +98,10 @@ static size_t appended_before(const struct work *w, int fd, uint64_t size)
 	return len && memcmp(there, c->data, len) == 0 ? len : 0;
 }
 
-/* Whoever appended behind a part of ours has cut it off: it is written again, whole. */
+/*
+ * An append by another process behind a part of ours has cut ours off: the change is then written
+ * again, whole.
+ */
 static size_t count_appended(const struct work *w, int fd)
 {
 	struct attr now;
@@ -103,7 +113,10 @@ static size_t count_appended(const struct work *w, int fd)
 	return len == w->change->data_len || w->before.size + len == now.size ? len : 0;
 }
 
-/* What was appended before is read again. */
+/*
+ * Opens the file also for reading when the change is repeated: the bytes appended before are
+ * compared.
+ */
 static enum err open_appended(struct work *w, int *out_fd, struct error *e)
 {
 	return work_open(w, (w->is_again ? O_RDWR : O_WRONLY) | O_APPEND, out_fd, e);
@@ -135,7 +148,7 @@ enum err change_append(struct work *w, struct error *e)
 	return work_done(w, fd, e);
 }
 
-/* Bytes that were cut out or put in by a run that was killed must not be so again. */
+/* A range that a killed run cut out or put in must not be cut out or put in again. */
 static bool is_shifted(const struct work *w, int fd)
 {
 	struct attr now;
@@ -171,7 +184,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* The length cut to what offsets can name. */
+/* The length, limited to what offsets can express. */
 static uint64_t length_of(const struct change *c)
 {
 	uint64_t furthest = c->offset > c->offset2 ? c->offset : c->offset2;

@@ -11,7 +11,7 @@
 
 /* ---- Attributes ---- */
 
-/* Of the inode that is held, whose mode bits count unless the asker had it open. */
+/* Sets the size of the held inode, whose mode bits count unless the client had it open. */
 static enum err set_size(struct work *w, const struct attr *held, struct error *e)
 {
 	const struct change *c = w->change;
@@ -43,10 +43,13 @@ static int set_times(int pin, const struct change *c)
 	return pin_utimens(pin, times);
 }
 
-/* Those of the inode that is held; the size has its own way. Owner before mode, since chown(2) drops set-ID bits. */
+/*
+ * Sets all attributes of the held inode but the size. Owner before mode, since chown(2) drops
+ * set-ID bits.
+ */
 static enum err set_held(int pin, const struct change *c, struct error *e)
 {
-	/* A chown(2) that names neither still moves the time of change. */
+	/* A chown(2) with neither owner nor group still changes the ctime. */
 	if ((!c->set || c->set & (SET_UID | SET_GID)) && set_owner(pin, c))
 		return error_errno(e, errno, "%s: chown", c->path);
 	if (c->set & SET_MODE && pin_chmod(pin, c->mode & 07777))
@@ -65,7 +68,7 @@ enum err change_setattr(struct work *w, struct error *e)
 
 	if (k != ERR_OK)
 		return k;
-	/* Refused before anything is changed. */
+	/* The refusal comes before any change. */
 	if (c->set & SET_MODE && S_ISLNK(attr.mode))
 		return error_set(e, ERR_UNSUPPORTED, "%s: a link has no mode", c->path);
 	if (c->set & SET_SIZE)
@@ -130,7 +133,7 @@ enum err change_sync(struct work *w, struct error *e)
 {
 	const struct change *c = w->change;
 	AUTO_CLOSE int fd = -1;
-	/* Whoever asks had it open: reading rights say nothing about fsync(2). */
+	/* The client had the file open: fsync(2) does not depend on reading rights. */
 	enum err k = place_open(&w->at, O_RDONLY, &c->target, true, &fd, c->path, e);
 
 	if (k == ERR_DENIED)

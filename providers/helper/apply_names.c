@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A name that appears and vanishes under our hands is tried so often. */
+/* How often a call is repeated when a name appears and vanishes meanwhile. */
 #define CREATE_TRIES 8
 
 /* ---- To whom new inodes belong ---- */
@@ -28,7 +28,10 @@ static int chown_keeping_mode(int fd, uid_t uid, gid_t gid, const struct attr *m
 	return now.mode == made->mode ? 0 : pin_chmod(fd, made->mode & 07777);
 }
 
-/* As if `uid` had made it: in a set-group-ID directory the group is the directory's, as the kernel has already seen to. */
+/*
+ * Gives a new inode the owner that it would have if `uid` had made it. In a set-group-ID directory
+ * the group is the directory's, which the kernel has already set.
+ */
 static int give_away(const struct work *w, int fd)
 {
 	struct attr dir, made;
@@ -40,7 +43,7 @@ static int give_away(const struct work *w, int fd)
 	return chown_keeping_mode(fd, w->change->uid, inherits ? (gid_t)-1 : w->change->gid, &made);
 }
 
-/* What could not be given to its owner is taken back, so that the change failed as a whole. */
+/* If the owner cannot be set, the new inode is removed, so that the change fails as a whole. */
 static enum err give_new(struct work *w, int fd, int unlink_flags, struct error *e)
 {
 	const struct change *c = w->change;
@@ -64,7 +67,10 @@ static enum err finish_new(struct work *w, int fd, int unlink_flags, struct erro
 	return work_done(w, fd, e);
 }
 
-/* Holds what was just made. Between the making and the holding somebody may have put another there: not ours to give. */
+/*
+ * Holds the inode that was just made. Another process may have replaced it in between: such an
+ * inode is not ours to give.
+ */
 static enum err finish_made(struct work *w, mode_t type, struct error *e)
 {
 	AUTO_CLOSE int pin = -1;
@@ -84,7 +90,7 @@ static enum err finish_made(struct work *w, mode_t type, struct error *e)
 
 /* ---- Making ---- */
 
-/* After mkdir(2) and its like: 0 or -1 and errno. */
+/* Called after mkdir(2) and its like: `result` is 0, or -1 and errno. */
 static enum err made(struct work *w, int result, mode_t type, struct error *e)
 {
 	if (result && !(errno == EEXIST && again_is_made(w, type)))
@@ -92,7 +98,9 @@ static enum err made(struct work *w, int result, mode_t type, struct error *e)
 	return finish_made(w, type, e);
 }
 
-/* What is there is left as it is, where it is a directory: a link to one is none. */
+/*
+ * Whether a directory is already there, which then stays unchanged. A link to a directory is none.
+ */
 static bool takes_directory(struct work *w)
 {
 	AUTO_CLOSE int pin = -1;
@@ -201,8 +209,8 @@ static bool again_is_linked(const struct work *w, const struct attr *linked)
 }
 
 /*
- * Whether the new name is the file that is held. Overlayfs over several file systems may give one
- * file a number for each of its names: there nothing but the number differs.
+ * Whether the new name is the held file. Overlayfs over several file systems may give one file a
+ * number for each of its names: then only the number differs.
  */
 static bool is_linked(const struct work *w, int pin)
 {
@@ -239,7 +247,7 @@ enum err change_link(struct work *w, struct error *e)
 
 /* ---- Removing ---- */
 
-/* Another file may have come under the name just before the rename: it goes back. */
+/* Another file may have come under the name just before the rename: then that file goes back. */
 static enum err check_kept(struct work *w, int meant, struct error *e)
 {
 	if (place_is_held(&w->at2, meant))
@@ -255,7 +263,7 @@ static enum err remove_name(struct work *w, struct error *e)
 	return ERR_OK;
 }
 
-/* The inode stays alive under a name of staging. */
+/* The inode stays alive under a name in staging. */
 static enum err keep_unlinked(struct work *w, int meant, struct error *e)
 {
 	const struct change *c = w->change;
@@ -264,7 +272,7 @@ static enum err keep_unlinked(struct work *w, int meant, struct error *e)
 		return error_set(e, ERR_INVALID, "%s: not a name of staging", c->path2);
 	if (rename_new(&w->at, &w->at2) == 0)
 		return check_kept(w, meant, e);
-	/* Kept before, under the same name, when another of its names went. */
+	/* The inode is already kept under this name, since another of its names was removed. */
 	if (errno == EEXIST && place_is_held(&w->at2, meant))
 		return remove_name(w, e);
 	return error_errno(e, errno, "%s", c->path);

@@ -1,5 +1,5 @@
 /*
- * A staged file is copied over one that stays the inode that it is.
+ * Copies a staged file over a file whose inode stays.
  */
 #include "providers/helper/apply.h"
 
@@ -18,8 +18,8 @@ static uint64_t free_beside(int fd)
 }
 
 /*
- * Known before the first byte: a copy that ends in the middle tears the file that is there. Holes
- * of the staged file are written as zeros.
+ * Whether the disk lacks room, known before the first byte: a copy that ends half-way would tear
+ * the existing file. Holes of the staged file are written as zeros.
  */
 static bool lacks_room(const struct stat *staged, const struct stat *there, int to)
 {
@@ -54,7 +54,7 @@ enum err copy_over(struct work *w, int from, int to, struct error *e)
 
 	if (k != ERR_OK)
 		return k;
-	/* Not ours to set: then they are those of the copying. */
+	/* A refusal, for a file of another owner, leaves the times of the copy. */
 	futimens(to, (const struct timespec[]){ staged.st_atim, staged.st_mtim });
 	return ERR_OK;
 }

@@ -10,12 +10,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A name that appears and vanishes under our hands is tried so often. */
+/* How often a call is repeated when a name appears and vanishes meanwhile. */
 #define PLACE_TRIES 8
 
 /* ---- Where an empty file keeps the place ---- */
 
-/* Those that the kernel gives by itself do not count. One that has more than fits is not bare. */
+/*
+ * Whether the inode has no attributes but those that the kernel gives. A list that does not fit is
+ * not bare.
+ */
 static bool is_bare(int pin)
 {
 	static const char by_kernel[] = "security.";
@@ -30,7 +33,7 @@ static bool is_bare(int pin)
 	return true;
 }
 
-/* Set-ID bits go when contents come: that is the kernel's to do. */
+/* Files with set-ID bits are left out: the kernel drops the bits when contents are written. */
 static bool is_empty(const struct attr *a)
 {
 	return S_ISREG(a->mode) && !a->size && a->nlink == 1 && !(a->mode & (S_ISUID | S_ISGID));
@@ -60,7 +63,7 @@ static int exchange(const struct place *one, const struct place *other)
 	return sys_renameat2(one->fd, one->name, other->fd, other->name, RENAME_EXCHANGE);
 }
 
-/* Somebody may have had it open, or come to its name, at the last moment. */
+/* Another process may have opened the made file, or taken its name, at the last moment. */
 static int drop_made(const struct place *from, const struct place *to, const struct attr *made)
 {
 	if (is_still(from, made)) {
@@ -72,7 +75,7 @@ static int drop_made(const struct place *from, const struct place *to, const str
 	return -1;
 }
 
-/* Where the file system lacks the exchange there is a moment between the look and the step. */
+/* Where the file system lacks the exchange, a moment remains between check and rename. */
 static int replace_made(const struct place *from, const struct place *to, const struct attr *made)
 {
 	if (exchange(from, to) == 0)
@@ -87,7 +90,10 @@ static int replace_made(const struct place *from, const struct place *to, const 
 
 /* ---- Where nothing is ---- */
 
-/* A file made in a set-group-ID directory has its group. Not ours to give: then the staged group stays. */
+/*
+ * Gives a staged file the group of its set-group-ID directory, as a file made there would have.
+ * Where the group is not ours to give, the staged group stays.
+ */
 static void adopt_group(const struct work *w, int pin)
 {
 	struct attr dir, staged, now;
@@ -100,7 +106,10 @@ static void adopt_group(const struct work *w, int pin)
 		pin_chmod(pin, staged.mode & 07777);
 }
 
-/* What a rename would have taken along. Only a superuser may give it away; else it is ours as it was in staging. */
+/*
+ * Copies all that a rename would have kept. Only a superuser may give the copy away; otherwise its
+ * owner is ours, as in staging.
+ */
 static int copy_all(int from, int to, const struct attr *staged)
 {
 	uint64_t count;
@@ -113,12 +122,12 @@ static int copy_all(int from, int to, const struct attr *staged)
 	return futimens(to, (const struct timespec[]){ staged->atime, staged->mtime });
 }
 
-/* A name beside the new one, that nobody has chosen for his own. */
+/* A name in the directory of the new one, which no user has chosen. */
 struct beside {
 	char text[sizeof ".sandboxfs-" + PATH_NAME_MAX];
 };
 
-/* NULL: nothing is to be there. */
+/* `made` NULL: nothing may be at the new name. */
 static int move_to(const struct place *from, const struct place *to, const struct attr *made)
 {
 	return made ? replace_made(from, to, made) : rename_new(from, to);
@@ -155,7 +164,7 @@ static enum err describe_placed(struct work *w, struct error *e)
 	return k;
 }
 
-/* Staging is on another file system. */
+/* For staging on another file system. */
 static enum err move_across(struct work *w, const struct attr *made, struct error *e)
 {
 	const struct change *c = w->change;
@@ -178,7 +187,7 @@ static enum err move_in(struct work *w, int pin, struct error *e)
 {
 	const struct change *c = w->change;
 
-	/* Through a handle it was given all its attributes. */
+	/* A client with a handle has set all attributes already. */
 	if (!(c->flags & CHANGE_BY_HANDLE))
 		adopt_group(w, pin);
 	if (rename_new(&w->at, &w->at2) == 0)
@@ -186,7 +195,10 @@ static enum err move_in(struct work *w, int pin, struct error *e)
 	return errno == EXDEV ? move_across(w, NULL, e) : error_errno(e, errno, "%s", c->path2);
 }
 
-/* What was made empty is still so, and `pin` has what that was given. What is empty itself need not take its place. */
+/*
+ * Whether the empty file at the new name is unchanged; its attributes then go to `pin`. An empty
+ * staged file need not replace it.
+ */
 static bool is_ready_to_replace(const struct work *w, int pin, struct attr *made)
 {
 	const struct change *c = w->change;
@@ -200,7 +212,7 @@ static bool is_ready_to_replace(const struct work *w, int pin, struct attr *made
 		give_attributes(pin, &staged, made) == 0;
 }
 
-/* false: nothing was done; it is to be copied over what is there. */
+/* false: nothing was done, and the contents are to be copied over the existing file. */
 static bool move_over_made(struct work *w, int pin)
 {
 	struct attr made;
@@ -213,7 +225,7 @@ static bool move_over_made(struct work *w, int pin)
 	return true;
 }
 
-/* What was made empty is at `p` by now. */
+/* Whether the file that was made empty is now at `p`. */
 static bool is_made_one(const struct work *w, const struct place *p)
 {
 	struct attr attr;
@@ -222,7 +234,10 @@ static bool is_made_one(const struct work *w, const struct place *p)
 		is_empty(&attr);
 }
 
-/* A run that was killed may have exchanged the two, here or beside, and not looked at what came back. */
+/*
+ * Completes the exchange of a killed run, at the name or at the copy's name, which had not yet
+ * checked the file that came back.
+ */
 static bool was_moved_over_made(struct work *w)
 {
 	const struct beside beside = name_beside(w);
@@ -243,7 +258,10 @@ static bool was_moved_over_made(struct work *w)
 
 /* ---- Where a file is: its inode stays ---- */
 
-/* The staged file goes only when all of it has arrived: until then the change can be done again. */
+/*
+ * The staged file is removed only after all of it was copied: until then the change can be
+ * repeated.
+ */
 static enum err overwrite(struct work *w, struct error *e)
 {
 	const struct change *c = w->change;
@@ -274,7 +292,7 @@ static enum err check_staged(const struct work *w, struct error *e)
 	return error_set(e, ERR_INVALID, "%s: not a name of staging", w->change->path);
 }
 
-/* What a run that was killed left there is of no use. */
+/* A file that a killed run left there is not used. */
 enum err place_make(struct work *w, struct error *e)
 {
 	AUTO_CLOSE int fd = -1;
@@ -320,7 +338,9 @@ static enum err place(struct work *w, struct error *e)
 	if (k != ERR_OK || (was_made && move_over_made(w, pin)))
 		return k;
 	for (int tries = 0; tries < PLACE_TRIES; tries++) {
-		/* Meant for a certain file: if that is gone, this is not the moment to make another. */
+		/*
+		 * The change is meant for a certain file: if that file is gone, no other is made.
+		 */
 		k = is_replacement(c) ? ERR_EXISTS : move_in(w, pin, e);
 		if (k != ERR_EXISTS || c->flags & CHANGE_EXCL)
 			return k;
@@ -337,7 +357,7 @@ enum err change_place(struct work *w, struct error *e)
 {
 	enum err k = place(w, e);
 
-	/* Also where it was written by the run before. */
+	/* Also for a file that the run before had written. */
 	if (k == ERR_OK && w->change->flags & CHANGE_MAKES)
 		w->result->count = w->change->data_len;
 	return k;

@@ -23,7 +23,7 @@ bool place_is_held(const struct place *p, int pin)
 
 /* ---- Renaming to a name that must be free ---- */
 
-/* A directory replaces an empty one, and making that one fails where there is anything. */
+/* A directory can replace an empty one: mkdir(2) of an empty one fails where the name exists. */
 static int rename_dir_new(const struct place *from, const struct place *to)
 {
 	int failure;
@@ -76,13 +76,19 @@ static void replaced_release(struct replaced *r)
 
 #define AUTO_REPLACED __attribute__((cleanup(replaced_release)))
 
-/* link(2) is refused where rename(2) is not: a foreign file (protected_hardlinks), a file system without links. */
+/*
+ * link(2) is refused where rename(2) is not: a file of another owner (protected_hardlinks), a file
+ * system without links.
+ */
 static bool cannot_link(int number)
 {
 	return number == EPERM || number == EACCES || number == EMLINK || number == EOPNOTSUPP;
 }
 
-/* Without a moment in which the new name is missing: swap the two, then move the old file from the old name away. */
+/*
+ * Exchanges the two and then moves the old file away from the old name: the new name is never
+ * missing.
+ */
 static int replace_by_exchange(const struct work *w, const struct place *kept)
 {
 	const struct place *from = &w->at, *to = &w->at2;
@@ -111,7 +117,7 @@ static int rename_linked(const struct work *w, const struct place *kept, bool is
 	return -1;
 }
 
-/* The replaced inode gets its second name first, so that it is never without one. */
+/* The replaced inode gets its second name first, so that it always has one. */
 static int rename_keeping(const struct work *w, const struct place *kept, int replaced)
 {
 	bool is_link_ours = linkat(w->at2.fd, w->at2.name, kept->fd, kept->name, 0) == 0;
@@ -150,7 +156,10 @@ static bool is_same_inode(const struct attr *a, const struct attr *b)
 	return a->dev == b->dev && a->ino == b->ino;
 }
 
-/* A directory cannot replace a file nor the reverse: then the kernel's refusal is the answer and nothing is kept. */
+/*
+ * A directory cannot replace a file, nor the reverse: then the kernel's refusal is the answer and
+ * nothing is kept.
+ */
 static bool wants_keeping(
 	const struct change *c, const struct attr *moved, const struct replaced *r)
 {
@@ -184,7 +193,10 @@ static int rename_plain(const struct work *w)
 		w->change->flags & CHANGE_EXCHANGE ? RENAME_EXCHANGE : 0);
 }
 
-/* EINVAL may also speak of a directory moved into itself; of two files it can only mean that there is no exchange. */
+/*
+ * EINVAL may also mean a directory moved into itself; for two files EINVAL can only mean that
+ * exchange is unsupported.
+ */
 static bool lacks_exchange(const struct work *w, const struct attr *moved, const struct replaced *r)
 {
 	return w->change->flags & CHANGE_EXCHANGE && rename_lacks_flags(errno) && r->exists &&
@@ -205,7 +217,7 @@ static enum err rename_moved(
 	return error_errno(e, errno, "%s to %s", c->path, c->path2);
 }
 
-/* Another file may have come under the name just before: then that one was moved. */
+/* Another file may have come under the name just before: then that file was moved. */
 static enum err check_moved(struct work *w, int moved, struct error *e)
 {
 	const struct change *c = w->change;
@@ -217,7 +229,7 @@ static enum err check_moved(struct work *w, int moved, struct error *e)
 	return k;
 }
 
-/* What the rename took a name from has another ctime now. */
+/* The inode that lost a name by the rename has a new ctime. */
 static void learn_over(struct work *w, const struct replaced *r)
 {
 	struct attr there;

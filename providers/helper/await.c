@@ -12,25 +12,27 @@
 #include <time.h>
 #include <xxhash.h>
 
-/* Whoever uploads has a deadline of half as much (base/call.h): past this nothing more will come. */
+/*
+ * An upload has a deadline of half as much (base/call.h): after this time nothing more will come.
+ */
 #define GROWTH_MS 60000
-/* Between two looks: soon enough for the small, few enough for the large. */
+/* The pauses between two looks: short for small files, longer for large ones. */
 #define LOOK_FIRST_NS 200000
 #define LOOK_LAST_NS  5000000
-/* Before the whole of a file is read once more. */
+/* The pause before the whole file is read once more. */
 #define READ_AGAIN_NS 100000000
 #define PIECE         ((size_t)32 * 1024)
 
 struct waiting {
-	off_t size;       /* that was seen last */
-	int64_t grown_ms; /* when that was */
+	off_t size;       /* the size that was seen last */
+	int64_t grown_ms; /* when the file last grew */
 	int64_t sign_ms;  /* when the last sign of life was sent */
 	long pause_ns;
 };
 
 static bool is_not_yet(int number)
 {
-	/* It may be made for another user, who gives it away. */
+	/* The file may be made for another user, who gives it to us. */
 	return number == ENOENT || number == EACCES;
 }
 
@@ -56,7 +58,7 @@ static bool is_whole(const struct awaited *file, struct waiting *w, int fd)
 	return false;
 }
 
-/* Where it may be written to, its room is given back when it was read. */
+/* A writable file releases its room after it was read. */
 static int open_file(const struct awaited *file)
 {
 	const int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -65,7 +67,9 @@ static int open_file(const struct awaited *file)
 	return fd < 0 && errno != ENOENT ? open(file->path, O_RDONLY | flags) : fd;
 }
 
-/* A part of it was there: whoever uploaded the part gave it up, and nobody can have taken it. */
+/*
+ * Whether a part of the file was there: the upload was given up, and no run can have taken a part.
+ */
 static bool was_given_up(const struct awaited *file, const struct waiting *w, int number)
 {
 	return number == ENOENT && w->size > 0 && (size_t)w->size < file->size;
@@ -94,7 +98,7 @@ static enum err look(const struct awaited *file, struct waiting *w, int *fd, str
 	return ERR_OK;
 }
 
-/* Until the next look. */
+/* Pauses until the next look. */
 static enum err linger(
 	const struct awaited *file, struct waiting *w, struct outlet *out, struct error *e)
 {
@@ -150,7 +154,7 @@ static enum err read_whole(
 
 /* ---- Packed ---- */
 
-/* *out: the end to read from. The number of what went wrong, or 0. */
+/* *out: the end to read from. Returns an errno, or 0. */
 static int start_gzip(int file_fd, pid_t *pid, int *out)
 {
 	const char *const argv[] = { "gzip", "-dc", NULL };
@@ -179,7 +183,7 @@ static bool has_succeeded(pid_t pid)
 	return WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
-/* gzip itself knows whether all of it came unharmed. */
+/* gzip checks the integrity of the whole. */
 static enum err read_packed(const struct awaited *file, int fd, struct buf *out, struct error *e)
 {
 	int unpacked = -1;
@@ -202,7 +206,7 @@ static enum err read_packed(const struct awaited *file, int fd, struct buf *out,
 
 /* ---- The whole ---- */
 
-/* Where there are no locks the first run is as good as alone. */
+/* Where the file system has no locks the run counts as the only one. */
 static enum err hold(const struct awaited *file, int fd, struct outlet *out, struct error *e)
 {
 	int64_t now_ms = monotonic_ms();
@@ -235,7 +239,7 @@ enum err await_requests(const struct awaited *file, struct outlet *out, struct b
 	if (kind == ERR_OK)
 		kind = file->unpacked ? read_packed(file, fd, requests, e)
 				      : read_whole(file, fd, file->size, requests, e);
-	/* The changes in it may need its room. */
+	/* The changes of the file may need its room. */
 	if (kind == ERR_OK)
 		(void)!ftruncate(fd, 0);
 	if (kind == ERR_OK)

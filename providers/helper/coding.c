@@ -3,10 +3,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The length of a string that is not there. */
+/* The length of a missing string. */
 #define ABSENT UINT32_MAX
 
-/* Of a byte of a number: what counts, and whether another byte follows. */
+/* The bits of a byte that belong to the number, and the bit that says that another byte follows. */
 #define VAR_BITS 0x7f
 #define VAR_MORE 0x80
 
@@ -162,7 +162,7 @@ enum err decoder_check_end(const struct decoder *d, const char *what, struct err
 	return decoder_check(d, what, e);
 }
 
-/* NULL: they are not there. */
+/* NULL: the message is too short. */
 const void *dec_bytes(struct decoder *d, size_t len)
 {
 	const unsigned char *bytes = d->bytes + d->at;

@@ -17,24 +17,24 @@
 
 /* Linux's MAX_ARG_STRLEN: one argument of execve(2) with its NUL. */
 #define ARGUMENT_MAX ((size_t)32 * 4096)
-/* Between two looks at a record: where inotify tells of changes, and where it does not. */
+/* The pauses between two looks at a record: with inotify, and without it. */
 #define LOOK_MS       100
 #define LOOK_BLIND_MS 5
 /*
- * The first looks do without inotify: closing an instance takes the kernel 8 to 36 ms, and the end
- * of a short command would wait for that. The very first looks are close to each other.
+ * The first looks do without inotify: the kernel takes 8 to 36 ms to close an instance, and the end
+ * of a short command would wait for that. The very first looks are close together.
  */
 #define BLIND_MS     1000
 #define SOON_MS      20
 #define LOOK_SOON_MS 1
-/* A command that is being started soon has a supervisor. */
+/* A command that is being started has a supervisor within this time. */
 #define STOP_WAIT_MS 5000
-/* What a shell is ended with that never ran: as of SIGTERM. */
+/* The exit code of a shell that was stopped before it ran: as of SIGTERM. */
 #define STOPPED_CODE (128 + SIGTERM)
 
 /* ---- Starting ---- */
 
-/* A file that has no name, at its beginning. */
+/* Makes a file without a name, at offset 0. */
 static enum err open_memory(const void *bytes, size_t len, int *out, struct error *e)
 {
 	AUTO_CLOSE int fd = memfd_create("command", MFD_CLOEXEC);
@@ -117,7 +117,7 @@ static enum err say_refused(
 	return sink(context, &piece, e);
 }
 
-/* ERR_OK: there is something to follow, unless *is_refused. */
+/* ERR_OK: there is a record to follow, unless *is_refused. */
 static enum err start_once(const struct root *r, const struct command_request *request,
 	command_sink sink, void *context, bool *is_refused, struct error *e)
 {
@@ -142,8 +142,8 @@ struct follower {
 	command_sink sink;
 	void *context;
 	int record, changes; /* inotify; -1: there is none */
-	bool has_tried;      /* to have one */
-	int64_t begin_ms;    /* of this answer, as is the end */
+	bool has_tried;      /* whether inotify was tried */
+	int64_t begin_ms;    /* the times of this answer */
 	int64_t end_ms;
 	struct command_piece piece;
 	size_t passed_on;
@@ -208,7 +208,10 @@ static enum err pass_on(struct follower *f, struct error *e)
 	return f->sink(f->context, &f->piece, e);
 }
 
-/* Whether its supervisor is gone is asked before the record is read: what it wrote last is then there. */
+/*
+ * The lock is checked before the record is read: so the last output of a supervisor that has ended
+ * is in the record.
+ */
 static enum err take_step(struct follower *f, bool *is_over, struct error *e)
 {
 	bool is_held = record_is_held(f->record), has_come;
@@ -286,7 +289,7 @@ enum err helper_command(const struct root *r, const struct command_request *requ
 
 /* ---- Ending ---- */
 
-/* What was not started yet finds that it is over. */
+/* A command that was not started yet gets a record with an end. */
 static enum err record_stopped(int record, struct error *e)
 {
 	if (record_begin(record, getpid()) && record_end(record, STOPPED_CODE, false))

@@ -1,8 +1,8 @@
 /*
  * copied.h - files that changes of one batch have copied from a lower layer.
  *
- * Such a file may get another inode number by that (overlayfs: one with several names, unless it
- * keeps an index). What follows in the batch still expects the old one.
+ * The copy may have another inode number (overlayfs: a file with several names, unless there is an
+ * index). Later changes of the batch still expect the old number.
  */
 #pragma once
 
@@ -19,9 +19,9 @@ struct copied {
 
 void copied_release(struct copied *c);
 
-/* `change` was done to what was `before`. Without memory nothing is noted. */
+/* `change` was made to the inode `before`. Without memory nothing is recorded. */
 void copied_note(struct copied *c, const struct change *change, const struct expect *before,
 	const struct change_result *done);
 
-/* Whether what is expected as `x` has become the inode `there`. */
+/* Whether the inode expected as `x` has become the inode `there`. */
 bool copied_has(const struct copied *c, const struct expect *x, const struct attr *there);

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* One call of copy_file_range(2): as much as it takes at once anyway. */
+/* The length of one copy_file_range(2): no less than the kernel copies in one call. */
 #define KERNEL_PIECE ((size_t)1 << 30)
-/* By hand, on the stack: musl gives threads 128 KiB of it. */
+/* The buffer of a copy by read(2) and write(2), on the stack: musl gives threads 128 KiB. */
 #define HAND_PIECE 16384
 
 static size_t smaller(uint64_t a, size_t b)
@@ -51,7 +51,9 @@ int copy_bytes(
 		} else if (n < 0 && errno == EINTR) {
 			continue;
 		} else if (by_kernel && (n == 0 || cannot_by_kernel(errno))) {
-			/* Some file systems say 0 where they mean "cannot": reading tells the end. */
+			/*
+			 * Some file systems return 0 for "unsupported": a read finds the real end.
+			 */
 			by_kernel = false;
 		} else {
 			return n < 0 ? -1 : 0;

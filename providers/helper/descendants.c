@@ -77,7 +77,7 @@ static bool has_our_parent(const struct processes *p, const struct process *chil
 	return false;
 }
 
-/* Numbers come round, so a parent may stand behind its child. */
+/* Process numbers wrap around, so a parent may stand behind its child. */
 static void mark(struct processes *p, pid_t first)
 {
 	bool is_more = true;

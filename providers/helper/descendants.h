@@ -1,11 +1,15 @@
 /*
- * descendants.h - all that a process started, and what those started.
+ * descendants.h - all descendants of a process.
  *
- * A process that is a subreaper (prctl(2)) keeps them all: one whose parent ended becomes its own child.
+ * A process that is a subreaper (prctl(2)) keeps all its descendants: one whose parent ended
+ * becomes its child.
  */
 #pragma once
 
 #include <sys/types.h>
 
-/* Sends each of the process's descendants the signal; those that start meanwhile may be missed. */
+/*
+ * Sends the signal to each descendant of the process; a process that starts meanwhile may be
+ * missed.
+ */
 void descendants_signal(pid_t process, int signal);

@@ -10,13 +10,13 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* From one try for the lock to the next: that two batches are done at once is nothing unusual. */
+/* From one try for the lock to the next, which is short: two batches are often applied at once. */
 #define LOCK_TRY_MS 2
-/* The largest number and what is between it and the next. */
+/* The largest number and the separator behind it. */
 #define NUMBER_SIZE 21
 #define LINE_SIZE   (NUMBER_SIZE * (1 + SETTLED_OPEN_MAX))
 
-/* ---- What is settled ---- */
+/* ---- Settled numbers ---- */
 
 static bool is_open(const struct settled *s, uint64_t number)
 {
@@ -27,7 +27,7 @@ static bool is_open(const struct settled *s, uint64_t number)
 	return is;
 }
 
-/* What either settles is. */
+/* A number that either report settles is settled. */
 static bool close_more(struct settled *known, const struct settled *told)
 {
 	struct settled both = { .below = known->below };
@@ -42,7 +42,10 @@ static bool close_more(struct settled *known, const struct settled *told)
 	return kept < had;
 }
 
-/* Numbers only rise, so that less is older, also when it comes later. false: that is no news. */
+/*
+ * Numbers only rise: a lower one is an older report, also when it arrives later. false: nothing is
+ * new.
+ */
 static bool learn(struct settled *known, const struct settled *told)
 {
 	if (told->below < known->below)
@@ -55,7 +58,7 @@ static bool learn(struct settled *known, const struct settled *told)
 
 /* ---- The file ---- */
 
-/* A line that is none settles nothing. */
+/* An invalid line settles nothing. */
 static enum err read_known(int fd, struct settled *out, struct error *e)
 {
 	char line[LINE_SIZE + 1] = "", *at = line;
@@ -72,7 +75,7 @@ static enum err read_known(int fd, struct settled *out, struct error *e)
 	return ERR_OK;
 }
 
-/* What is not kept refuses nothing: on a full disk, too, files can be removed. */
+/* A failed write refuses no batch: files can be removed on a full disk, too. */
 static void write_known(int fd, const struct settled *s)
 {
 	char line[LINE_SIZE + 1];
@@ -94,7 +97,7 @@ static enum err look(
 	return k == ERR_OK ? read_known(fd, known, e) : k;
 }
 
-/* Alone: what it settles is not being done then. */
+/* Takes the exclusive lock: no batch that this report settles is being applied then. */
 static enum err tell_alone(
 	int fd, const struct call *call, const struct settled *told, struct error *e)
 {
@@ -106,7 +109,10 @@ static enum err tell_alone(
 	return k;
 }
 
-/* Ends with the shared lock, and what is known under that: others may have told more while it was not held. */
+/*
+ * Ends with the shared lock and the numbers known under it: other requests may have reported more
+ * while it was released.
+ */
 static enum err tell(int fd, const struct call *call, const struct settled *told,
 	struct settled *known, struct error *e)
 {

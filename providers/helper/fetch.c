@@ -12,13 +12,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A file that changes while it is read is read again so often. */
+/* How often a file that changes while it is read is read again. */
 #define TRIES_MAX 8
-/* Hashes are handed out so many bytes at a time. */
+/* Hashes are sent in pieces of so many bytes. */
 #define HASHES_SIZE ((size_t)64 * 1024)
 #define HASH_SIZE   sizeof(XXH128_canonical_t)
 
-/* One item being read. */
+/* One item that is being read. */
 struct reading {
 	const struct fetch_item *item;
 	uint32_t index;
@@ -26,16 +26,16 @@ struct reading {
 	void *context;
 	int fd;
 	struct attr before;
-	unsigned char *room; /* the batch's */
+	unsigned char *room; /* owned by the batch */
 	size_t room_size;
-	uint64_t found; /* where a seek led */
-	char *where;    /* owned: the path, where it is not the item's */
+	uint64_t found; /* the result of a seek */
+	char *where;    /* owned: the path, where the inode has moved */
 	bool has_delivered;
 	bool is_last_try;
-	bool is_stopped; /* by the sink: the whole batch ends */
+	bool is_stopped; /* set by the sink: the whole batch ends */
 };
 
-/* The attributes of the file, as they are once it was read: reading moves the access time. */
+/* Compares the attributes, and keeps those after the read: reading changes the access time. */
 static enum err check_unchanged(struct reading *g, struct error *e)
 {
 	struct attr now;
@@ -51,8 +51,8 @@ static enum err check_unchanged(struct reading *g, struct error *e)
 }
 
 /*
- * What was read before a change and what after never reach the asker together. But a file that does not hold still for
- * one piece, however often it is tried, is read as read(2) here would.
+ * The client never gets bytes from before and after a change together. But a file that changes
+ * during every try of its first piece is read as read(2) here would read it.
  */
 static enum err deliver(
 	struct reading *g, uint64_t offset, const void *bytes, size_t len, struct error *e)
@@ -70,7 +70,7 @@ static enum err deliver(
 	return k;
 }
 
-/* As many of `len` bytes as there are. */
+/* Reads up to `len` bytes: fewer at the end of the file. */
 static enum err read_full(const struct reading *g, uint64_t offset, void *dst, size_t len,
 	size_t *got, struct error *e)
 {
@@ -144,7 +144,7 @@ static enum err hash_block(const struct reading *g, uint64_t at, uint64_t block_
 	return ERR_OK;
 }
 
-/* A piece's offset is that of the first block it speaks of. */
+/* The offset of a piece is that of its first block. */
 static enum err read_hashes(struct reading *g, struct error *e)
 {
 	const uint64_t size = g->item->block_size, end = end_of_range(g->item);
@@ -209,7 +209,7 @@ static enum err check_item(const struct fetch_item *item, struct error *e)
 	return ERR_OK;
 }
 
-/* Nothing is read of it. */
+/* Holds the item without reading. */
 static enum err hold_item(const struct place *p, struct reading *g, int *fd, struct error *e)
 {
 	struct attr attr;
@@ -227,7 +227,7 @@ static enum err open_to_read(
 {
 	bool by_handle = item->flags & CHANGE_BY_HANDLE;
 
-	/* Refused where the file is somebody else's. */
+	/* O_NOATIME is refused for a file of another owner. */
 	if (item->flags & FETCH_NOATIME &&
 		place_open(p, O_RDONLY | O_NOATIME, &item->target, by_handle, fd, item->path,
 			NULL) == ERR_OK)
@@ -291,7 +291,7 @@ static enum err fetch_item(struct follow *f, struct reading *g, struct error *e)
 	return g->sink(g->context, &done, e);
 }
 
-/* Room for the largest piece of any item. */
+/* The room for the largest piece of any item. */
 static size_t room_for(const struct fetch_item *items, size_t count)
 {
 	uint64_t largest = 1;

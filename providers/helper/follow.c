@@ -16,13 +16,13 @@ struct step {
 	char path[];
 };
 
-/* What an entry that is looked at, or a directory that is opened, counts for. */
+/* The count of an entry that is looked at, or of a directory that is opened. */
 #define LOOK_COST 4
 
 struct search {
 	struct follow *follow;
 	const struct expect *target;
-	const struct version *known; /* or NULL */
+	const struct version *known; /* may be NULL */
 	struct place *out;
 	uint64_t dev; /* the file system; 0: not known yet */
 	bool is_layered;
@@ -30,7 +30,7 @@ struct search {
 	struct step *first, *last;
 };
 
-/* Without memory the directory is left out. */
+/* Without memory the directory is skipped. */
 static void push(struct search *s, const char *dir, const char *name)
 {
 	AUTO_FREE char *path = path_join(dir, name);
@@ -95,7 +95,7 @@ static bool take_found(struct search *s, int dir_fd, const char *dir, const char
 	return true;
 }
 
-/* Of layers the number that a directory has for an entry is not always the entry's own. */
+/* On a file system of layers a directory may list another number than the entry's own. */
 static bool may_be_target(const struct search *s, const struct dirent *entry)
 {
 	return s->is_layered || entry->d_ino == s->target->ino;
@@ -153,7 +153,10 @@ static enum err search_dir(struct search *s, const char *path)
 	return is_found ? ERR_OK : ERR_STALE;
 }
 
-/* From where the name was up to the root, or to where the file system begins; *top is its path. */
+/*
+ * Searches from the directory of the name up to the root, or to where the file system begins; *top
+ * is the path of the highest.
+ */
 static bool search_way(struct search *s, const char *path, char **top)
 {
 	AUTO_FREE char *dir = strdup(path);
@@ -224,7 +227,7 @@ enum err follow_place(struct follow *f, const char *path, const struct expect *t
 		return k;
 	if (k == ERR_OK ? is_there(out, target) : !may_be_moved(k))
 		return k;
-	/* By the number alone nothing is found. */
+	/* The inode number alone identifies no file. */
 	if ((!target->btime_ns && !s.known) || !find(&s, path))
 		return k;
 	place_release(out);

@@ -9,12 +9,15 @@
 #include <sys/stat.h>
 
 /*
- * One lift at a time in this process: a second thread must not take a lifted mode for the file's own and put that back.
- * The lock has no owner to live in, since an inode belongs to no root.
+ * One lift at a time in this process: a second thread must not take a lifted mode for the file's
+ * own and put that back. The lock is global, since an inode belongs to no root.
  */
 static pthread_mutex_t lifting = PTHREAD_MUTEX_INITIALIZER;
 
-/* chmod(2) silently takes the set-group-ID bit away from a file of a foreign group: it could not be put back. */
+/*
+ * chmod(2) silently drops the set-group-ID bit of a file of a foreign group: the bit could not be
+ * put back.
+ */
 static bool would_lose_setgid(const struct attr *a)
 {
 	return a->mode & S_ISGID && geteuid() != 0 && a->gid != getegid();
@@ -22,13 +25,12 @@ static bool would_lose_setgid(const struct attr *a)
 
 static void put_back(int pin, mode_t lifted, mode_t own)
 {
-	const mode_t by_writing =
-		S_ISUID | S_ISGID; /* a write through another descriptor drops these */
+	const mode_t by_writing = S_ISUID | S_ISGID; /* a write by another descriptor drops these */
 	struct attr now;
 
 	if (sys_stat(pin, "", &now))
 		return;
-	/* Whoever changed the rest of the mode meanwhile meant it. */
+	/* Another process has changed the rest of the mode meanwhile: its mode stays. */
 	if ((now.mode & 07777 & ~by_writing) == (lifted & ~by_writing))
 		pin_chmod(pin, own & ~(lifted & ~now.mode));
 }

@@ -10,10 +10,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Directories still to be listed, by the bytes of their paths: a tree must not choose our memory use. */
+/*
+ * The directories still to be listed, by the bytes of their paths: the size of a tree must not
+ * decide our memory use.
+ */
 #define QUEUE_MAX ((size_t)64 * 1024 * 1024)
 
-/* Of so many directories in which nothing changed one is named all the same: who waits hears that it goes on. */
+/*
+ * One in so many unchanged directories is reported all the same, as a sign of life to the client.
+ */
 #define SIGN_OF_LIFE 256
 
 /* A directory whose entries are wanted. */
@@ -21,8 +26,9 @@ struct wanted {
 	struct wanted *next;
 	uint32_t start, level; /* level 0: the start itself */
 	uint64_t start_dev;
-	struct expect self; /* the inode that was listed: another one by now is not entered */
-	bool is_gits;       /* a repository's .git, or below one */
+	/* the inode that was listed: another inode at the path is not entered */
+	struct expect self;
+	bool is_gits; /* a repository's .git, or below one */
 	char path[];
 };
 
@@ -38,7 +44,7 @@ struct listing {
 	struct queue gits, others;
 	size_t queued_bytes;
 	uint64_t entries;
-	uint64_t unnamed; /* directories of which nothing was to be named */
+	uint64_t unnamed; /* directories without an entry to report */
 	char link[VERB_LINK_MAX + 1];
 };
 
@@ -49,13 +55,13 @@ struct opened {
 	bool is_layered; /* sys_is_layered() */
 	bool shows_all;  /* no entry is left out for its age */
 	bool left_out;   /* an entry was not named */
-	bool is_stopped; /* by the sink, or at entries_max */
+	bool is_stopped; /* set by the sink, or at entries_max */
 	bool is_named;
 	bool is_steady;  /* nothing changed while it was read */
-	enum err unseen; /* why an entry, or what is below it, is not looked at; ERR_OK: all is */
+	enum err unseen; /* why an entry, or the tree below it, is not listed; ERR_OK: all are */
 };
 
-/* ---- The queues: breadth first, but git reads all that is its own before it looks at what it keeps ---- */
+/* ---- The queues: breadth first, but all directories of .git before the others ---- */
 
 static struct queue *queue_of(struct listing *l, const struct wanted *w)
 {
@@ -67,7 +73,10 @@ static bool wants_entries_of(const struct listing *l, uint32_t level, const stru
 	return S_ISDIR(a->mode) && level < l->request->depth;
 }
 
-/* Returns false where the directory cannot be queued: then nobody hears of its entries, which promises nothing. */
+/*
+ * Returns false where the directory cannot be queued: its entries are then not listed, and the list
+ * does not claim to be complete.
+ */
 static bool queue_dir(
 	struct listing *l, const struct wanted *like, const char *path, const struct attr *a)
 {
@@ -155,7 +164,7 @@ static bool read_link(struct listing *l, int pin)
 	return true;
 }
 
-/* A link is held while it is asked, so that its text and its attributes are of one inode. */
+/* A link is held for both calls, so that its text and its attributes are of one inode. */
 static bool stat_entry(struct listing *l, const struct opened *o, const char *name,
 	struct attr *out, const char **link)
 {
@@ -210,7 +219,10 @@ static enum err queue_entry(struct listing *l, struct opened *o, const char *nam
 	return ERR_OK;
 }
 
-/* What another file system covers has not changed itself: it is no longer what stands there. */
+/*
+ * The root of another file system is listed whatever its age: a mount changes the entry but not the
+ * ctime.
+ */
 static bool is_too_old(const struct listing *l, const struct opened *o, const struct attr *a)
 {
 	if (o->shows_all || (names_changed_only(l) && a->dev != o->dir->start_dev))
@@ -254,7 +266,7 @@ static bool is_dots(const char *name)
 	return !strcmp(name, ".") || !strcmp(name, "..");
 }
 
-/* `*failed`: why the directory could not be read to its end. */
+/* `*failed`: the error that ended the listing of the directory. */
 static enum err list_entries(struct listing *l, struct opened *o, enum err *failed, struct error *e)
 {
 	enum err k = ERR_OK;
@@ -287,7 +299,8 @@ static bool is_unchanged(int fd, const struct attr *before)
 }
 
 /*
- * Under `changed_since` a directory that changed itself is named in full: only so can the asker tell what went.
+ * Under `changed_since` a directory that changed itself is listed in full: only then can the client
+ * see which entries are gone.
  */
 static enum err list_opened(
 	struct listing *l, struct opened *o, struct list_item *end, struct error *e)
@@ -323,7 +336,7 @@ static enum err open_stream(struct listing *l, struct opened *o)
 	return ERR_OK;
 }
 
-/* Whether it goes without saying that nothing is to be named. */
+/* Whether the directory is left out of the answer, since there is nothing to report. */
 static bool is_unnamed(struct listing *l, const struct opened *o, const struct list_item *end)
 {
 	if (o->is_named || o->shows_all || !o->is_steady || end->err != ERR_OK)

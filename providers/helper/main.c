@@ -1,4 +1,7 @@
-/* sandboxfs-helper: list, fetch, apply and watch on a real directory, for sandboxfs at the other end of a stream. */
+/*
+ * sandboxfs-helper: list, fetch, apply and watch on a real directory, for sandboxfs at the other
+ * end of a stream.
+ */
 #include "providers/base/base64.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/inherited.h"
@@ -26,14 +29,19 @@ static const char usage[] = "usage: sandboxfs-helper serve [-a] [-b BASE] ROOT [
 
 struct arguments {
 	bool is_once, is_armoured, is_quiet, has_requests;
-	size_t seconds; /* -t: one request may be to watch, and after so long it all ends; 0: neither */
-	struct buf requests; /* those of -r, or of -w */
+	/* -t: the process ends after so many seconds, and one request may be a watch; 0: neither */
+	size_t seconds;
+	struct buf requests; /* the requests of -r or -w */
 	struct awaited file; /* -w, -n, -c and -z */
-	int held;            /* that file, while it is worked on; or -1 */
-	/* Names in staging: what a large answer goes to, larger than so many bytes (-o, -m), and what is removed first (-d). */
+	int held;            /* the file of -w, while its requests are carried out; or -1 */
+	/*
+	 * Names in staging: the file for a large answer (-o), larger than so many bytes (-m), and
+	 * files that are removed first (-d).
+	 */
 	const char *answer, *removed[REMOVED_MAX];
 	size_t answer_min, removed_count;
-	const char *base; /* -b: `root` begins there, and no symbolic link leads to it; or NULL */
+	/* -b: `root` is below this directory, and no symbolic link leads to it; or NULL */
+	const char *base;
 	const char *root, *staging;
 };
 
@@ -103,7 +111,7 @@ static bool parse_options(struct arguments *a, int argc, char **argv, struct err
 	while ((option = getopt(argc, argv, known)) >= 0)
 		if (!parse_option(a, option, e))
 			return false;
-	/* A file and its size belong together, and nothing else brings requests then. */
+	/* A file and its size belong together, and exclude any other source of requests. */
 	return !a->file.path == !a->file.size &&
 		!((a->file.unpacked || a->file.has_hash) && !a->file.path) &&
 		!(a->file.path && a->has_requests) && !a->answer == !a->answer_min;
@@ -127,7 +135,7 @@ static bool parse(struct arguments *a, int argc, char **argv, struct error *e)
 	return argc == 2 || (argc == 1 && !a->answer && !a->removed_count);
 }
 
-/* Those of -w, which are then as those of -r. */
+/* Reads the requests of -w, which are then handled as those of -r. */
 static enum err take_file(struct arguments *a, struct error *e)
 {
 	struct outlet signs;
@@ -178,7 +186,10 @@ static int answer_all(struct arguments *a, const struct root *root)
 	lacks_gzip = kind == ERR_UNSUPPORTED;
 	if (kind == ERR_OK)
 		kind = answer(a, root, &file, &e);
-	/* Without a word: who asks again without a file may take it for an answer. */
+	/*
+	 * Prints nothing: a client that repeats the request without a file could take the text for
+	 * an answer.
+	 */
 	if (file.why.kind != ERR_OK)
 		code = WIRE_EXIT_NO_FILE;
 	else if (lacks_gzip)
@@ -212,7 +223,10 @@ static int run(struct arguments *a)
 	if (open_root(&root, a, &base_fd, &e) != ERR_OK)
 		return complain(&e);
 	remove_names(a, &root);
-	/* Whoever listens may be killed and close nothing. SIGALRM's own action is the end that nothing can hold up. */
+	/*
+	 * The client may be killed without closing anything. The default action of SIGALRM ends the
+	 * process in any state.
+	 */
 	alarm((unsigned)a->seconds);
 	code = answer_all(a, &root);
 	root_close(&root);
@@ -225,7 +239,7 @@ int main(int argc, char **argv)
 	struct error e = { 0 };
 	int status;
 
-	/* Also for the umask: modes are asked for whole. */
+	/* Also sets the umask: modes are applied as given. */
 	inherited_reset();
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return printf("sandboxfs-helper %s, protocol %d\n", SANDBOXFS_VERSION,

@@ -9,7 +9,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* From one try for the lock to the next: others hold it for one change. */
+/* From one try for the lock to the next: another request holds the lock for one change. */
 #define LOCK_TRY_MS 1
 #define LINE_SIZE   24
 
@@ -35,7 +35,7 @@ enum err once_begin(const struct root *r, const struct call *call,
 	return k;
 }
 
-/* What was never written, or not whole, is of no number. */
+/* A line that was never written, or not whole, has no number. */
 bool once_is_over(int lock, uint64_t number, enum err *became)
 {
 	char line[LINE_SIZE + 1] = "", *rest;

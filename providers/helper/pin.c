@@ -16,7 +16,7 @@ void pin_path(int pin, char out[PIN_PATH_SIZE])
 	snprintf(out, PIN_PATH_SIZE, "/proc/self/fd/%d", pin);
 }
 
-/* A held inode cannot be missing: ENOENT speaks of /proc. */
+/* A held inode always exists: ENOENT means that /proc is missing. */
 static ssize_t without_proc(ssize_t result)
 {
 	if (result < 0 && errno == ENOENT)
@@ -30,11 +30,14 @@ int pin_open(int pin, int flags)
 	int fd;
 
 	pin_path(pin, path);
-	/* Without O_NONBLOCK the open waits for who has a lease on the file (fcntl(2)), as long as he likes. */
+	/*
+	 * Without O_NONBLOCK the open waits for the holder of a lease on the file (fcntl(2)),
+	 * without limit.
+	 */
 	fd = (int)without_proc(open(path, flags | O_NONBLOCK | O_CLOEXEC));
 	if (fd < 0 && errno == EAGAIN)
 		errno = EBUSY;
-	/* Asks for the right to search as well, so it is only the second best. */
+	/* This open needs the right to search, too, so it is only the second choice. */
 	if (fd < 0 && errno == EOPNOTSUPP && flags & O_DIRECTORY)
 		fd = openat(pin, ".", flags | O_CLOEXEC);
 	return fd;
@@ -44,7 +47,7 @@ int pin_open_dir(int pin)
 {
 	int fd = pin_open(pin, O_RDONLY | O_DIRECTORY | O_NOATIME);
 
-	/* Somebody else's. */
+	/* EPERM: the directory has another owner. */
 	return fd < 0 && errno == EPERM ? pin_open(pin, O_RDONLY | O_DIRECTORY) : fd;
 }
 
@@ -73,7 +76,7 @@ int pin_utimens(int pin, const struct timespec times[2])
 {
 	char path[PIN_PATH_SIZE];
 
-	/* Since Linux 5.8; before that EINVAL. */
+	/* Supported since Linux 5.8; EINVAL before. */
 	if (utimensat(pin, "", times, AT_EMPTY_PATH) == 0)
 		return 0;
 	if (errno != EINVAL)

@@ -9,12 +9,12 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
-/* Holes below this are not worth a system call. */
+/* A smaller hole is not worth a system call. */
 #define HOLE_MIN (1024 * 1024)
 
 struct head {
-	int64_t supervisor;    /* its process; 0: none yet */
-	uint64_t acknowledged; /* all before this was received */
+	int64_t supervisor;    /* the pid of the supervisor; 0: none yet */
+	uint64_t acknowledged; /* all bytes before this offset were received */
 };
 _Static_assert(sizeof(struct head) <= RECORD_HEAD_SIZE, "the head of a record");
 
@@ -28,7 +28,7 @@ struct end {
 	uint32_t timed_out;
 };
 
-/* ---- Its name ---- */
+/* ---- The name of a record ---- */
 
 struct record_name {
 	char text[sizeof "command-" + COMMAND_MARKER_LEN];
@@ -139,7 +139,7 @@ void record_acknowledge(int fd, uint64_t from)
 	if (from - head.acknowledged >= HOLE_MIN)
 		fallocate(
 			fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, RECORD_HEAD_SIZE, received);
-	/* Where it fails the next one says as much. */
+	/* A failure is harmless: the next offset covers this one. */
 	(void)!pwrite(fd, &from, sizeof from, offsetof(struct head, acknowledged));
 }
 
@@ -153,7 +153,7 @@ uint64_t record_unread(int fd)
 
 /* ---- Entries ---- */
 
-/* All of it: a reader takes what is not whole for what is still being written. */
+/* Writes both parts whole: a reader takes a partial entry for one that is still being written. */
 static bool write_all(int fd, struct iovec parts[2])
 {
 	while (parts[0].iov_len + parts[1].iov_len) {

@@ -39,7 +39,7 @@ static bool lacks_openat2(void)
 	return fd < 0;
 }
 
-/* Somebody else may have been first with the name: what is staged must be out of others' reach. */
+/* Another process may have made the directory first: staging must not be writable for others. */
 static enum err check_staging(int fd, const char *staging, struct attr *out, struct error *e)
 {
 	enum err k = attr_of_fd(fd, out, e);
@@ -168,13 +168,13 @@ static int step(int dir_fd, const char *name)
 {
 	int fd = openat(dir_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	/* O_DIRECTORY speaks first; openat2 says ELOOP. */
+	/* O_DIRECTORY gives ENOTDIR first; openat2 gives ELOOP. */
 	if (fd < 0 && errno == ENOTDIR)
 		errno = is_link(dir_fd, name) ? ELOOP : ENOTDIR;
 	return fd;
 }
 
-/* What openat2 does, one component at a time. */
+/* As openat2, one component at a time. */
 static int walk(int dir_fd, const char *dir)
 {
 	AUTO_CLOSE int at = openat(dir_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -258,7 +258,7 @@ enum err root_place(const struct root *r, const char *path, const struct expect 
 	p.name = *path ? path_name(path) : ".";
 	p.is_staged = path_is_staged(path);
 	k = p.is_staged ? find_staging(r, &p.fd, e) : open_parent(r, path, &p.fd, e);
-	/* The root's own directory is none of ours, and the root is whatever its path leads to. */
+	/* The directory above the root is not checked: the root is whatever its path leads to. */
 	if (k == ERR_OK && strchr(path, '/'))
 		k = check_expected(p.fd, parent, path, e);
 	if (k != ERR_OK)
@@ -277,7 +277,7 @@ void place_release(struct place *p)
 	p->fd = -1;
 }
 
-/* ---- What is there ---- */
+/* ---- Attributes and expected inodes ---- */
 
 enum err attr_of_fd(int fd, struct attr *out, struct error *e)
 {
@@ -318,7 +318,10 @@ struct expect expect_of(const struct attr *a)
 	return (struct expect){ .dev = a->dev, .ino = a->ino, .btime_ns = a->btime_ns };
 }
 
-/* In staging a name always means the same file, whose number a file system of layers may change. */
+/*
+ * In staging a name always means the same file, whose inode number may change on a file system of
+ * layers.
+ */
 static bool is_staged_copy(const struct place *p)
 {
 	return p->is_staged && sys_is_layered(p->fd);
@@ -343,15 +346,18 @@ enum err place_pin(const struct place *p, const struct expect *target, int *out_
 
 /* ---- Opening ---- */
 
-/* Without /proc the name is all there is: what it opens must be what is held. Never a fifo: O_NONBLOCK, just in case. */
+/*
+ * Without /proc there is only the name: the opened inode must be the held one. O_NONBLOCK: a fifo
+ * that came meanwhile must not block.
+ */
 static int open_by_name(const struct place *p, int flags, int pin)
 {
 	AUTO_CLOSE int fd = openat(p->fd, p->name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct attr held, opened;
 
 	/*
-	 * Afterwards: opening for writing may copy the file from a lower layer, by which both
-	 * change.
+	 * The attributes are read after the open: opening for writing may copy the file from a
+	 * lower layer, which gives the held inode and the opened one a new number.
 	 */
 	if (fd < 0 || sys_stat(fd, "", &opened) || sys_stat(pin, "", &held))
 		return -1;
@@ -379,7 +385,10 @@ static enum err check_openable(const struct attr *a, const char *path, struct er
 	return ERR_OK;
 }
 
-/* In staging nobody changes what a name means; what cannot be opened at once is looked at as anywhere else. */
+/*
+ * In staging a name keeps its meaning, so one open is enough; a file that fails this check goes the
+ * general way.
+ */
 static bool open_staged(const struct place *p, int flags, const struct expect *target, int *out_fd)
 {
 	AUTO_CLOSE int fd = openat(p->fd, p->name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

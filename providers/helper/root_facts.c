@@ -1,4 +1,4 @@
-/* What is said of the shown root as a whole. */
+/* The facts about the shown root as a whole. */
 #include "providers/helper/root.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@ enum err root_space(const struct root *r, struct space *out, struct error *e)
 {
 	struct statvfs s;
 
-	/* Staging is on the same disk, where it can be. */
+	/* Staging is on the same disk where possible. */
 	if (fstatvfs(r->dir_fd < 0 ? r->staging_fd : r->dir_fd, &s))
 		return error_errno(e, errno, "statvfs");
 	*out = (struct space){

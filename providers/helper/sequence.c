@@ -14,18 +14,21 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-/* A number, a kind and a sentence of struct change_result; or a version. */
+/* The longest line: a number, a kind and a sentence of struct change_result; or a version. */
 #define LINE_MAX_SIZE 256
-/* Of every change of the largest batch. */
+/* Lines for every change of the largest batch. */
 #define LINES_MAX ((size_t)WIRE_BATCH_MAX * LINE_MAX_SIZE)
-/* Kept free for the record: a full disk is a reason to refuse changes, and must not be one to lose the refusals. */
+/*
+ * Room reserved for the record: a full disk may refuse changes, but their refusals must still be
+ * recorded.
+ */
 #define ROOM_KEPT ((off_t)512 * 1024)
 /* From one try for the lock to the next. */
 #define LOCK_TRY_MS 20
 
 /* ---- Reading ---- */
 
-/* A first line that is none says that nothing was done. */
+/* An invalid first line means that nothing was done. */
 static void read_head(struct sequence *s, const char *text)
 {
 	uint64_t number;
@@ -39,7 +42,7 @@ static void read_head(struct sequence *s, const char *text)
 	s->begun = state == 'e' ? 0 : number;
 }
 
-/* Up to the last line that is whole; what comes behind it was never recorded. */
+/* Keeps whole lines only: a partial last line was never recorded. */
 static void cut_torn_line(struct buf *text)
 {
 	while (text->len && text->bytes[text->len - 1] != '\n')
@@ -65,7 +68,7 @@ static enum err read_all(int fd, struct buf *out, struct error *e)
 	return ERR_OK;
 }
 
-/* What has a line is over, whether or not the first one says so by now. */
+/* A change with a line is over, also where the first line does not yet say so. */
 static void count_lines(struct sequence *s)
 {
 	const char *lines = buf_text(&s->lines) + SEQUENCE_HEAD_SIZE;
@@ -94,14 +97,16 @@ static enum err read_record(struct sequence *s, struct error *e)
 
 /* ---- Opening ---- */
 
-/* A new batch is sent when the answers to the last one have come. */
+/*
+ * The lines of the last batch can go: a new batch is sent after the answers to the last one came.
+ */
 static enum err forget_lines(struct sequence *s, struct error *e)
 {
 	bool has_some = s->end > SEQUENCE_HEAD_SIZE;
 
 	if (has_some && ftruncate(s->fd, SEQUENCE_HEAD_SIZE))
 		return journal_file_failed(e);
-	/* Not every file system can: then the refusals need their room when they come. */
+	/* Not every file system supports this: refusals then need free room when they come. */
 	if (has_some || !s->lines.len)
 		fallocate(s->fd, FALLOC_FL_KEEP_SIZE, 0, ROOM_KEPT);
 	s->end = s->next_line = SEQUENCE_HEAD_SIZE;
@@ -145,7 +150,7 @@ bool sequence_is_over(const struct sequence *s, uint64_t number)
 	return s->fd >= 0 && number <= s->over;
 }
 
-/* "@KIND SENTENCE"; a shell also keeps the words of a tool. */
+/* "@KIND SENTENCE"; a record of a shell also has a tool's error text. */
 static enum err parse_refusal(const char *text, const char **why)
 {
 	size_t len = strcspn(text, " ");
@@ -157,7 +162,7 @@ static enum err parse_refusal(const char *text, const char **why)
 	return error_named(text + 1, len - 1);
 }
 
-/* Ends the line that begins there, and gives where the next one does. */
+/* Ends the line at `at` with a NUL and returns the start of the next one. */
 static size_t end_line(struct buf *record, size_t at)
 {
 	unsigned char *line = record->bytes + at;
@@ -178,7 +183,7 @@ static struct fate parse_fate(const char *text)
 	return fate;
 }
 
-/* No line was torn: each has its end. */
+/* Every line is whole here, so each has its end. */
 struct fate sequence_fate(struct sequence *s, uint64_t number)
 {
 	static const struct fate unknown = { .why = "" };
@@ -252,7 +257,7 @@ enum err sequence_leave(
 
 	version_write(left, text);
 	snprintf(line, sizeof line, "%" PRIu64 " %s\n", number, text);
-	/* No part of a line may stay behind. */
+	/* No part of a line may remain. */
 	if (add_line(s, line, NULL) && ftruncate(s->fd, s->end))
 		return journal_file_failed(e);
 	return ERR_OK;

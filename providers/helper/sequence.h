@@ -1,18 +1,20 @@
 /*
  * sequence.h - the record, in staging, of how far a journal's changes have got.
  *
- * It is a file "seq-<journal in hex>" of text, so that a shell keeps it as well. Numbers that have
- * SEQUENCE_ASIDE are in another one, "seq-aside-<journal in hex>". The first line,
- * SEQUENCE_HEAD_SIZE bytes, is written anew before each change, with one pwrite(2): the number,
- * 'b' for begun or 'e' for ended, and the size and the inode number that its name had before. That
- * a change is begun says that all before it are over. The lines behind it tell what became of
- * those of the last batch, in the order of their numbers; older ones mean nothing: refusals,
- * "NUMBER @KIND SENTENCE", and the versions of regular files that were left, "NUMBER =SIZE MTIME
- * CTIME" (version_text.h), where there was room for them. So what a kill leaves behind is right at
- * every moment: only of the one change that is begun it must be found out (apply_again.c) whether
- * it was done.
+ * The record is a file "seq-<journal in hex>" of text, so that a shell can keep it as well. Numbers
+ * with SEQUENCE_ASIDE are in a second file, "seq-aside-<journal in hex>". The first line,
+ * SEQUENCE_HEAD_SIZE bytes, is written before each change, with one pwrite(2). The line has the
+ * number, 'b' for begun or 'e' for ended, and the size and the inode number that the change's name
+ * had before. A change that is begun implies that all before it are over.
  *
- * The record is locked with flock(2) while a batch is applied: a batch that is sent again waits for its first run.
+ * The lines behind the first have the results of the last batch, in the order of their numbers;
+ * older lines mean nothing. A refusal is "NUMBER @KIND SENTENCE". The version of a regular file
+ * after a change is "NUMBER =SIZE MTIME CTIME" (version_text.h), where there was room for it. So
+ * the record is right at every moment that a kill leaves behind: only the one change that is begun
+ * has to be examined (apply_again.c), whether it was made.
+ *
+ * The record is locked with flock(2) while a batch is applied: a batch that is sent again waits for
+ * its first run.
  */
 #pragma once
 
@@ -22,20 +24,20 @@
 
 #define SEQUENCE_HEAD_SIZE 65
 
-/* What the name of a change named before it. */
+/* The inode that a change's name named before the change. */
 struct before {
 	uint64_t size, ino; /* ino 0: nothing */
 };
 
 struct sequence {
 	int fd;        /* -1: this journal is not recorded */
-	bool is_new;   /* nothing of the journal was written to this record before */
-	uint64_t over; /* the last number that was done or refused */
-	uint64_t
-		begun; /* the one that was begun and perhaps done by a run that did not live to tell; 0: none */
-	struct before before; /* of that one */
-	struct buf lines;     /* the record as it was when it was opened */
-	size_t next_line;     /* in it, the first one not yet asked for */
+	bool is_new;   /* no number of the journal was in this record before */
+	uint64_t over; /* the last number that is done or refused */
+	/* the number that a killed run began and perhaps finished; 0: none */
+	uint64_t begun;
+	struct before before; /* state before the change `begun` */
+	struct buf lines;     /* the record as it was when opened */
+	size_t next_line;     /* the first line of `lines` not yet asked for */
 	off_t end;            /* where the next line is written */
 };
 
@@ -46,8 +48,9 @@ struct sequence {
 #define AUTO_SEQUENCE __attribute__((cleanup(sequence_release)))
 
 /*
- * For the batch whose first number is `first`. A journal of all zeros and a root without staging are not recorded.
- * ERR_TIMEOUT: another run of this journal is at work and does not end (journal_file_lock()).
+ * Opens the record for the batch whose first number is `first`. A journal of all zeros and a root
+ * without staging are not recorded. ERR_TIMEOUT: another run of this journal is at work and does
+ * not end (journal_file_lock()).
  */
 enum err sequence_open(const struct root *r, const struct call *call,
 	const unsigned char journal[JOURNAL_ID_SIZE], uint64_t first, struct sequence *out,
@@ -56,23 +59,23 @@ void sequence_release(struct sequence *s);
 
 bool sequence_is_over(const struct sequence *s, uint64_t number);
 
-/* What became of a change. */
+/* The result of a change that is over. */
 struct fate {
 	enum err err;
-	const char *why;     /* where it was refused; the record's */
-	struct version left; /* where it was done; all zero: not known */
+	const char *why;     /* sentence of a refusal; points into the record */
+	struct version left; /* version that a change left; all zero: not known */
 };
 
-/* Of one that is over; asked for in the order of the numbers. */
+/* The result of a change that is over; to be called in the order of the numbers. */
 struct fate sequence_fate(struct sequence *s, uint64_t number);
 
-/* Each fails only where the record cannot be kept: then nothing may follow. */
+/* Each fails only where the record cannot be kept: no change may follow then. */
 enum err sequence_begin(
 	struct sequence *s, uint64_t number, const struct before *before, struct error *e);
 enum err sequence_refuse(
 	struct sequence *s, uint64_t number, enum err err, const char *why, struct error *e);
-/* What a change left. Without room for it nothing is kept of it. */
+/* Records the version that a change left. Without room for it nothing is recorded. */
 enum err sequence_leave(
 	struct sequence *s, uint64_t number, const struct version *left, struct error *e);
-/* After the last change of a batch. */
+/* Called after the last change of a batch. */
 enum err sequence_end(struct sequence *s, uint64_t number, struct error *e);

@@ -1,6 +1,7 @@
 /*
- * Threads: the caller's reads requests and starts a job for each; a job answers one request and ends; the pulse sends the
- * signs of life. One lock for all that they share, never held while anything is read, written or done.
+ * Threads: the caller's reads requests and starts a job for each; a job answers one request and
+ * ends; the pulse sends the signs of life. One lock guards all that they share, and is never held
+ * during a read, a write or a verb.
  */
 #include "providers/helper/serve.h"
 
@@ -12,13 +13,13 @@
 #include <pthread.h>
 #include <signal.h>
 
-/* Enough that the mount's workers hardly ever wait here for each other. */
+/* Enough that the mount's workers rarely wait here for each other. */
 #define JOBS_MAX 32
-/* A client needs one; a few may overlap while it gives one up and asks for the next. */
+/* A client needs one; a few may overlap while an old one ends and a new one begins. */
 #define WATCHES_MAX 4
-/* Of all requests in work together. */
+/* The most bytes of all requests in work together. */
 #define JOBS_BYTES_MAX (2 * (size_t)WIRE_REQUEST_MAX)
-/* musl gives 128 KiB. */
+/* The stack of a job: musl gives 128 KiB. */
 #define JOB_STACK_SIZE (1024 * 1024)
 
 struct job {
@@ -26,22 +27,23 @@ struct job {
 	struct server *server;
 	pthread_t thread;
 	struct stream_request request;
-	uint64_t turn; /* of those that change something */
+	uint64_t turn; /* the order of requests that change something */
 	struct cancel cancel;
 	struct call call;
 	atomic_bool is_stopped;
-	bool is_done; /* lock; its thread can be joined */
+	bool is_done; /* under the lock; the thread can be joined */
 };
 
 struct server {
 	const struct serve_options *options;
 	struct outlet out;
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* with lock: a job is done, a turn is over, the end has come */
-	struct job *jobs;       /* lock */
-	uint64_t turns_given;   /* the reader's own */
-	uint64_t turn;          /* lock; whose it is */
-	bool is_over;           /* lock; for the pulse */
+	/* with lock: a job is done, a turn is over, or the pulse has to end */
+	pthread_cond_t changed;
+	struct job *jobs;     /* lock */
+	uint64_t turns_given; /* used by the reader only */
+	uint64_t turn;        /* under the lock: the turn that runs now */
+	bool is_over;         /* under the lock; for the pulse */
 };
 
 /* ---- A job ---- */
@@ -145,7 +147,7 @@ static struct job *find_job_locked(const struct server *s, uint32_t id)
 	return NULL;
 }
 
-/* Takes one that is done out of the list; NULL: none is. */
+/* Takes a job that is done out of the list; NULL: no job is done. */
 static struct job *take_done_locked(struct server *s)
 {
 	for (struct job **at = &s->jobs; *at; at = &(*at)->next)
@@ -163,7 +165,7 @@ static void reap_locked(struct server *s)
 	struct job *j;
 
 	while ((j = take_done_locked(s))) {
-		/* Past its last lock: the join waits for a few instructions. */
+		/* The thread has released its last lock: the join waits for a few instructions. */
 		pthread_join(j->thread, NULL);
 		job_free(j);
 	}
@@ -239,7 +241,7 @@ static void cancel_job(struct server *s, uint32_t id)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Changes were asked for, whether or not their client still wants to hear of them. */
+/* Changes are completed, whether or not their client still reads the answers. */
 static void stop_all_but_changes(struct server *s)
 {
 	pthread_mutex_lock(&s->lock);
@@ -303,7 +305,9 @@ static enum err serve_requests(struct server *s, struct error *e)
 
 /* ---- The pulse ---- */
 
-/* Ids of the jobs in work; a job that ends meanwhile gets one more sign, which its client ignores. */
+/*
+ * Ids of the jobs in work. A job that ends meanwhile gets one more sign, which its client ignores.
+ */
 static size_t ids_locked(const struct server *s, uint32_t ids[JOBS_MAX + WATCHES_MAX])
 {
 	size_t count = 0;
@@ -322,7 +326,7 @@ static void wait_beat_locked(struct server *s)
 		continue;
 }
 
-/* False: nobody reads them. */
+/* False: no process reads the signs. */
 static bool send_signs(struct server *s, const uint32_t *ids, size_t count)
 {
 	enum err kind = ERR_OK;
@@ -391,7 +395,9 @@ static enum err serve_all(struct server *s, struct error *e)
 	wait_all(s);
 	if (kind != ERR_OK)
 		answer_end(&s->out, 0, kind, why.text);
-	/* Who has done with us closes both ends; who asked one shot wants its answers. */
+	/*
+	 * A client of a stream has closed both ends; a client of one shot still wants its answers.
+	 */
 	if (s->options->is_once) {
 		enum err ended = outlet_end(&s->out, e);
 
@@ -401,7 +407,10 @@ static enum err serve_all(struct server *s, struct error *e)
 	return kind == ERR_OK ? ERR_OK : error_set(e, kind, "%s", why.text);
 }
 
-/* What must be an error of a write and not the end of the process: a pipe that nobody reads, a limit on file sizes. */
+/*
+ * Signals of a failed write, which must be an error and not the end of the process: a pipe without
+ * a reader, a limit on file sizes.
+ */
 static sigset_t signals_of_writes(void)
 {
 	sigset_t set;
@@ -412,7 +421,7 @@ static sigset_t signals_of_writes(void)
 	return set;
 }
 
-/* For this thread and the jobs, which inherit it. */
+/* Blocks the signals for this thread and the jobs, which inherit the mask. */
 static void block_signals(sigset_t *before)
 {
 	sigset_t ours = signals_of_writes();
@@ -420,7 +429,7 @@ static void block_signals(sigset_t *before)
 	pthread_sigmask(SIG_BLOCK, &ours, before);
 }
 
-/* A SIGPIPE of this thread's own writes is still pending. */
+/* A SIGPIPE from this thread's own writes is still pending. */
 static void restore_signals(const sigset_t *before)
 {
 	sigset_t ours = signals_of_writes();

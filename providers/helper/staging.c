@@ -21,7 +21,7 @@ static bool is_record(const char *name)
 		has_prefix(name, STAGED_ONCE "-");
 }
 
-/* How long such a file stays; 0: it is none of these. */
+/* How long a file of this name stays; 0: no such file. */
 static int64_t lasting_s(const char *name)
 {
 	if (has_prefix(name, STAGED_UNLINKED) || has_prefix(name, STAGED_WATCH "-"))
@@ -29,7 +29,10 @@ static int64_t lasting_s(const char *name)
 	return is_record(name) || has_prefix(name, STAGED_NEW) ? STAGING_OWED_S : 0;
 }
 
-/* A record is written before each change, a fence before each batch; a rename into staging moves a file's time of change alone. */
+/*
+ * A record is written before each change and a fence before each batch, so their mtime counts. For
+ * others the ctime counts: a rename into staging changes the ctime alone.
+ */
 static int64_t last_changed_s(const char *name, const struct attr *a)
 {
 	return is_record(name) ? a->mtime.tv_sec : a->ctime.tv_sec;

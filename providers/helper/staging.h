@@ -1,20 +1,25 @@
 /*
- * staging.h - what mounts that are dead have left in staging.
+ * staging.h - removes what dead mounts have left in staging.
  *
- * By the names of the files: "n-<journal>-..." of new ones that were not yet given their name,
- * "u-<journal>-..." of removed ones that were kept open, "seq-<journal>" and "seq-aside-<journal>"
- * of records (helper/sequence.h), "fence-<journal>" of fences (helper/fence.h), "once-<journal>"
- * of what was asked for one by one (helper/once.h), "watch-<watcher>" of watches
- * (helper/watcher_file.h).
+ * The names of the files say what they are:
+ * - "n-<journal>-...": new files that were not yet given their name
+ * - "u-<journal>-...": removed files that were kept open
+ * - "seq-<journal>" and "seq-aside-<journal>": records (helper/sequence.h)
+ * - "fence-<journal>": fences (helper/fence.h)
+ * - "once-<journal>": results of single requests (helper/once.h)
+ * - "watch-<watcher>": watches (helper/watcher_file.h)
  */
 #pragma once
 
 #include "providers/helper/root.h"
 
-/* Nothing of a mount that lives is left alone so long. */
+/* A live mount touches each of its files more often than this. */
 #define STAGING_UNLINKED_S ((int64_t)24 * 3600)
-/* Whoever comes back without his record would do changes twice, and without a new file could not give it its name. */
+/*
+ * A mount that returns without its record would make changes twice, and without a new file could
+ * not give it its name.
+ */
 #define STAGING_OWED_S (30 * STAGING_UNLINKED_S)
 
-/* Removes what was last changed so many seconds before `now_s` (since 1970). */
+/* Removes files that were last changed so many seconds before `now_s` (since 1970). */
 void staging_clean(const struct root *r, int64_t now_s);

@@ -10,7 +10,7 @@
 /* Bytes in one line of armour: 1024 characters, which any tool that reads lines can hold. */
 #define ARMOUR_LINE 768
 
-/* ---- In ---- */
+/* ---- Input ---- */
 
 static void wait_ready(int fd, short events)
 {
@@ -19,7 +19,7 @@ static void wait_ready(int fd, short events)
 	poll(&p, 1, -1);
 }
 
-/* 0: the end. */
+/* 0: end of the input. */
 static ssize_t read_some(struct inlet *in, unsigned char *dst, size_t len)
 {
 	ssize_t got;
@@ -87,7 +87,7 @@ static enum err read_payload(
 	return ERR_OK;
 }
 
-/* Whether this frame may come while the pieces of `partial` (0: none) are waiting for their last. */
+/* Whether this frame may come while the request `partial` (0: none) lacks its last frame. */
 static enum err check_frame(const struct frame *f, uint32_t partial, struct error *e)
 {
 	if (f->type == FRAME_ITEMS || f->type == FRAME_END)
@@ -131,7 +131,7 @@ enum err inlet_next(struct inlet *in, struct stream_request *out, bool *at_end, 
 	}
 }
 
-/* ---- Out ---- */
+/* ---- Output ---- */
 
 void outlet_init(struct outlet *o, int fd, bool is_armoured)
 {
@@ -193,7 +193,7 @@ static bool write_out(struct outlet *o, struct iovec parts[2])
 	return o->is_armoured ? write_armoured(o, parts) : stream_write(o->fd, parts);
 }
 
-/* Why nothing more is sent. */
+/* The error why nothing more is sent. */
 static enum err outlet_error(const struct outlet *o, struct error *e)
 {
 	if (o->file && o->file->why.kind != ERR_OK)

@@ -1,7 +1,8 @@
 /*
- * The supervisor is the subreaper of all that the command starts: what was orphaned becomes its child, so that at the
- * command's time nothing gets away. It waits for output, for signals (its own, and SIGCHLD) and for the next stage to be
- * due. The command is over when its shell is; what that left behind lives on, and its output goes nowhere from then.
+ * The supervisor is the subreaper of all that the command starts: orphans become its children, so
+ * that every process can be ended at the command's time limit. The supervisor waits for output, for
+ * signals (the requests to stop, and SIGCHLD) and for the end of the stage. The command is over
+ * when its shell is; processes that outlive the shell go on, and their later output is dropped.
  */
 #include "providers/base/cleanup.h"
 #include "providers/helper/record.h"
@@ -13,18 +14,18 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* What may lie unread in the record before the command has to wait. */
+/* The most unread bytes in the record; above this the command has to wait. */
 #define UNREAD_MAX ((uint64_t)64 * 1024 * 1024)
-/* Until the next look whether it was read. */
+/* The pause until the next check whether output was read. */
 #define UNREAD_LOOK_MS 20
-/* What a pipe may still hold of a shell that ended: more than Linux's default of 64 KiB. */
+/* A pipe of a shell that ended may still hold so much: more than Linux's default of 64 KiB. */
 #define DRAIN_MAX ((size_t)1024 * 1024)
-/* Of a time limit: ten years. */
+/* The longest time limit: ten years. */
 #define TIMEOUT_MAX_MS ((int64_t)10 * 365 * 24 * 3600 * 1000)
 /* An attach removes records that were not touched for an hour. */
 #define TOUCH_MS (10 * 60 * 1000)
 
-/* ---- What happens ---- */
+/* ---- Events ---- */
 
 static void reap(struct supervisor *v)
 {
@@ -51,7 +52,10 @@ static void take_signals(struct supervisor *v)
 	}
 }
 
-/* What cannot be recorded is not to be lost silently: the command ends, and so does its record, without an end. */
+/*
+ * Output that cannot be recorded must not be lost silently: the command is ended, and the record
+ * gets no end.
+ */
 static void record_output(
 	struct supervisor *v, enum command_kind kind, const void *bytes, size_t len)
 {
@@ -61,7 +65,7 @@ static void record_output(
 	supervisor_send_term(v);
 }
 
-/* False: there is nothing, for now or for good. */
+/* False: there is no output, for now or for good. */
 static bool take_output(struct supervisor *v, int *fd, enum command_kind kind)
 {
 	char piece[RECORD_PIECE_MAX];
@@ -120,7 +124,7 @@ static void listen_once(struct supervisor *v)
 		touch(v);
 }
 
-/* ---- Its life ---- */
+/* ---- The life of a supervisor ---- */
 
 static uint32_t exit_code(const struct supervisor *v)
 {
@@ -132,7 +136,10 @@ static uint32_t exit_code(const struct supervisor *v)
 				    : 128 + (uint32_t)WTERMSIG(v->status);
 }
 
-/* Of one that nobody wants its end is kept, so that a start which comes late does not run it again. */
+/*
+ * The end of an unwanted command is recorded, so that a start that arrives late does not run the
+ * command again.
+ */
 static void finish(struct supervisor *v)
 {
 	drain(v, &v->out, COMMAND_OUT);
@@ -145,8 +152,8 @@ static void finish(struct supervisor *v)
 }
 
 /*
- * What the command left behind is not to die of a pipe that nobody reads. Who is orphaned meanwhile becomes our child; it is
- * to leave no zombie.
+ * Reads and drops output: processes that the command left must not die of a pipe without a reader.
+ * Orphans become our children and must not become zombies.
  */
 static void swallow(struct supervisor *v)
 {
@@ -188,7 +195,7 @@ _Noreturn static void be_supervisor(const struct supervision *given)
 	_exit(0);
 }
 
-/* Twice, so that it is nobody's child. */
+/* Forks twice, so that the supervisor is not our child. */
 enum err supervise(const struct supervision *s, struct error *e)
 {
 	pid_t between = fork();

@@ -1,4 +1,4 @@
-/* How a process becomes a supervisor, and its command's shell. */
+/* How a process becomes a supervisor, and its child the command's shell. */
 #include "providers/base/cleanup.h"
 #include "providers/helper/record.h"
 #include "providers/helper/supervise_inside.h"
@@ -11,7 +11,7 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 
-/* Standard input, output and error, and the text of a long command. */
+/* The shell's descriptors: standard input, output and error, and the text of a long command. */
 #define GIVEN_FDS 4
 
 /* ---- Descriptors and signals ---- */
@@ -38,7 +38,10 @@ static void close_others(const struct supervision *s)
 		closedir(dir);
 }
 
-/* Those we are given stand above. /dev/null may be anything, the root is always there. */
+/*
+ * Fills the descriptors 0 to 2; the given ones are above. A sandbox can have anything as /dev/null,
+ * but always has a root.
+ */
 static bool take_standard(void)
 {
 	int fd;
@@ -63,7 +66,7 @@ static int open_signals(void)
 	return signalfd(-1, &ours, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-/* Out of the way of those that a program is given. */
+/* Moves a descriptor above those that the shell gets. */
 static int lift_fd(int fd)
 {
 	return fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, GIVEN_FDS);
@@ -77,7 +80,10 @@ static struct supervision lift_all(const struct supervision *s)
 
 /* ---- The shell ---- */
 
-/* A long one comes as descriptor 3 and closes that itself: the shell reads it by another of its own. */
+/*
+ * A long text comes as descriptor 3, and its first line closes that: the shell reads the text by
+ * another descriptor.
+ */
 static const char read_text[] = ". /proc/self/fd/3";
 
 static void reset_signals(void)
@@ -114,7 +120,7 @@ _Noreturn static void become_shell(const struct supervision *s, const int ends[2
 	_exit(127);
 }
 
-/* Ours never blocks; the command's is an ordinary pipe. */
+/* Our end never blocks; the command's end is an ordinary pipe. */
 static bool open_pipe(int *ours, int *theirs)
 {
 	int ends[2];
@@ -149,7 +155,7 @@ static void close_given(const struct supervision *s)
 		close(s->text);
 }
 
-/* The pages that hold nothing else; our copy of them alone. */
+/* Drops the pages that hold nothing else; only our copy of them. */
 static void drop_memory(const void *bytes, size_t len)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -160,7 +166,7 @@ static void drop_memory(const void *bytes, size_t len)
 		madvise((void *)from, to - from, MADV_DONTNEED);
 }
 
-/* It may be as much as a request can hold, and the command may run for days. */
+/* The memory may be as large as a request, and the command may run for days. */
 static void drop_request(const struct command_request *request)
 {
 	drop_memory(request->input, request->input_len);

@@ -1,13 +1,16 @@
-/* How a command is ended: TERM, some time to tidy up, and KILL until nothing is left. */
+/* How a command is ended: TERM, some time to tidy up, and KILL until no process is left. */
 #include "providers/base/call.h"
 #include "providers/helper/descendants.h"
 #include "providers/helper/supervise_inside.h"
 
 #include <unistd.h>
 
-/* Between TERM and KILL. */
+/* The time between TERM and KILL. */
 #define GRACE_MS 5000
-/* KILL is sent again so often, since what is killed may just have started another, and for so long. */
+/*
+ * The interval at which KILL is repeated, since a killed process may just have started another, and
+ * the time after which it ends.
+ */
 #define KILL_AGAIN_MS 20
 #define KILL_LAST_MS  2000
 
@@ -28,7 +31,7 @@ void supervisor_send_term(struct supervisor *v)
 	enter(v, STAGE_TERM, GRACE_MS);
 }
 
-/* Again and again, until nobody is left. */
+/* Repeats KILL until no process is left. */
 static void send_kill(struct supervisor *v)
 {
 	if (v->stage != STAGE_KILL)
@@ -53,7 +56,7 @@ void supervisor_end_stage(struct supervisor *v)
 	}
 }
 
-/* A command that is being ended is over when nothing of it is left. */
+/* A command that is being ended is over when none of its processes is left. */
 bool supervisor_is_over(const struct supervisor *v)
 {
 	return v->stage == STAGE_OVER ||

@@ -9,7 +9,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* The same numbers on every architecture. */
+/* The number is the same on every architecture. */
 #ifndef SYS_openat2
 #define SYS_openat2 437
 #endif
@@ -126,7 +126,10 @@ int sys_stat(int fd, const char *name, struct attr *out)
 		from_statx(&s, out);
 		return 0;
 	}
-	/* EPERM: how older container filters refuse a call they do not know; statx itself never says it. */
+	/*
+	 * EPERM: older container filters refuse an unknown call with it; statx itself never returns
+	 * EPERM.
+	 */
 	if (errno == ENOSYS || errno == EPERM)
 		return stat_without_statx(fd, name, flags, out);
 	return -1;

@@ -1,8 +1,9 @@
 /*
  * sys.h - system calls that not every libc offers.
  *
- * The helper program is built with musl, whose 1.2.3 knows neither statx(2) nor renameat2(2) and sees no kernel headers,
- * so what they need is defined in sys.c. Each gives -1 and errno as its man page says.
+ * The helper program is built with musl, whose 1.2.3 has neither statx(2) nor renameat2(2) and uses
+ * no kernel headers, so sys.c defines what these calls need. Each function gives -1 and errno as
+ * its man page says.
  */
 #pragma once
 
@@ -13,18 +14,24 @@
 #define RENAME_EXCHANGE  2
 #endif
 
-/* openat2(2): no symbolic link is followed, not even the last component, and nothing leads out of `dir_fd`. */
+/*
+ * openat2(2): no symbolic link is followed, not even the last component, and no path leads out of
+ * `dir_fd`.
+ */
 int sys_open_beneath(int dir_fd, const char *path, int flags);
 
-/* lstat(2) of `name` in the directory `fd`, or of what `fd` is when `name` is "". With fstatat(2) where statx is missing. */
+/*
+ * lstat(2) of `name` in the directory `fd`, or of `fd` itself when `name` is "". With fstatat(2)
+ * where statx is missing.
+ */
 int sys_stat(int fd, const char *name, struct attr *out);
 
 int sys_renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags);
 
 /*
  * Whether the file system of `fd` is made of layers, as a container's is (overlayfs,
- * fuse-overlayfs): a file of a lower layer is copied at its first change, by which it is born
- * again.
+ * fuse-overlayfs). A file of a lower layer is copied at its first change and has a new time of
+ * birth then.
  */
 bool sys_is_layered(int fd);
 

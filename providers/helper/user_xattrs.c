@@ -9,9 +9,9 @@
 
 /* XATTR_LIST_MAX */
 #define NAMES_MAX 65536
-/* All values of a file together: one answer must fit into a frame. */
+/* All values of one file together: one answer must fit into a frame. */
 #define VALUES_MAX VERB_DATA_MAX
-/* As many as the wire carries for one file. */
+/* The most attributes of one file on the wire. */
 #define COUNT_MAX 1024
 
 bool user_xattr_name_ok(const char *name)
@@ -32,7 +32,7 @@ static bool has_none(int number)
 	return number == EOPNOTSUPP || number == EPERM || number == EACCES;
 }
 
-/* Names end with NUL each. */
+/* Each name ends with a NUL. */
 static bool names_users(const char *names, ssize_t len)
 {
 	for (const char *name = names; name < names + len; name += strlen(name) + 1)
@@ -42,8 +42,8 @@ static bool names_users(const char *names, ssize_t len)
 }
 
 /*
- * Most files have none, or a label and an access list of the system's: whatever has more names than
- * these may have some of the user's, too.
+ * Most files have no names, or those of a label and an access list of the system: a file with
+ * longer names may also have some of the user's.
  */
 #define NAMES_ENOUGH 256
 
@@ -52,7 +52,7 @@ void user_xattrs_note(int fd, const char *name, struct attr *a)
 	char names[NAMES_ENOUGH];
 	ssize_t len = 0;
 
-	/* The kernel gives nothing else one of the user's. */
+	/* The kernel allows user attributes on no other type. */
 	if (S_ISREG(a->mode) || S_ISDIR(a->mode))
 		len = pin_listxattr_at(fd, name, names, sizeof names);
 	a->no_xattrs = len < 0 ? has_none(errno) : !names_users(names, len);
@@ -64,7 +64,7 @@ static enum err too_big(const char *path, struct error *e)
 		e, ERR_TOO_BIG_XATTR, "%s: its extended attributes exceed one answer", path);
 }
 
-/* Names end with NUL each, `len` bytes in all. */
+/* Each name ends with a NUL, `len` bytes in all. */
 static enum err read_values(
 	int pin, struct user_xattrs *x, size_t len, const char *path, struct error *e)
 {
@@ -79,7 +79,7 @@ static enum err read_values(
 			return too_big(path, e);
 		got = pin_getxattr(pin, name, x->values + used, VERB_XATTR_MAX);
 		if (got < 0)
-			continue; /* removed meanwhile, or not ours to read */
+			continue; /* removed meanwhile, or not readable for us */
 		x->all[x->count++] = (struct xattr){
 			.name = name, .value = x->values + used, .value_len = (size_t)got
 		};

@@ -1,5 +1,6 @@
 /*
- * user_xattrs.h - the extended attributes of a file that are the user's: those whose names start with "user.".
+ * user_xattrs.h - the extended attributes of a file that are the user's: names that start with
+ * "user.".
  */
 #pragma once
 
@@ -9,8 +10,8 @@
 bool user_xattr_name_ok(const char *name);
 
 /*
- * Sets `no_xattrs` of what sys_stat() found: `name` in the directory `fd`, or what `fd` is when `name`
- * is "".
+ * Sets `no_xattrs` of the result of sys_stat(): of `name` in the directory `fd`, or of `fd` itself
+ * when `name` is "".
  */
 void user_xattrs_note(int fd, const char *name, struct attr *a);
 
@@ -28,8 +29,9 @@ struct user_xattrs {
 #define AUTO_USER_XATTRS __attribute__((cleanup(user_xattrs_release)))
 
 /*
- * Reads those of an inode held with O_PATH. A file system without any has none; one whose value may not be read is left
- * out. ERR_TOO_BIG_XATTR: they do not fit into one answer.
+ * Reads the user's attributes of an inode held with O_PATH. A file system without attributes has
+ * none; an attribute whose value may not be read is left out. ERR_TOO_BIG_XATTR: the attributes do
+ * not fit into one answer.
  */
 enum err user_xattrs_read(int pin, struct user_xattrs *out, const char *path, struct error *e);
 void user_xattrs_release(struct user_xattrs *x);

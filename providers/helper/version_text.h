@@ -1,4 +1,7 @@
-/* version_text.h - a version as text, as the record of a journal has it (sequence.h): "=SIZE MTIME CTIME", in seconds. */
+/*
+ * version_text.h - a version as the text "=SIZE MTIME CTIME", in seconds, in the record of a
+ * journal (sequence.h).
+ */
 #pragma once
 
 #include "providers/verbs.h"
@@ -6,5 +9,5 @@
 #define VERSION_TEXT_MAX 96
 
 void version_write(const struct version *v, char out[VERSION_TEXT_MAX]);
-/* false: it is none. Fractions have nine digits, as stat(1) writes them. */
+/* false: the text is no version. Fractions have nine digits, as stat(1) writes them. */
 bool version_read(const char *text, struct version *out);

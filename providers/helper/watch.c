@@ -1,6 +1,7 @@
 /*
- * What inotify says becomes what is told. A directory that moved is treated as gone from the old place and new at the
- * other: its watches go and come anew, and what is in it is reported as created.
+ * Events of inotify become watch events. A directory that moved counts as removed from the old
+ * place and created at the new one: its watches are removed and set anew, and its entries are
+ * reported as created.
  */
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
@@ -12,15 +13,15 @@
 #include <string.h>
 #include <sys/inotify.h>
 
-/* Pauses before lost directories are tried again; the second where watches were freed meanwhile. */
+/* The pauses before lost directories are tried again; the second after watches were freed. */
 #define LOST_AGAIN_MS  10000
 #define FREED_AGAIN_MS 1000
-/* And from one look for a root that is missing to the next. */
+/* The pause from one look for a missing root to the next. */
 #define ROOT_AGAIN_MS 100
 /* At least one event with the longest name. */
 #define EVENTS_SIZE ((size_t)64 * 1024)
 
-/* What is there now. */
+/* Covers the root that is there now. */
 static enum err cover_root(struct watcher *w, struct error *e)
 {
 	struct attr attr;
@@ -47,10 +48,10 @@ static enum err start(struct watcher *w, struct error *e)
 	if (k != ERR_OK)
 		return k;
 	k = cover_root(w, e);
-	/* The system may allow few watches: those of the tree come first. */
+	/* The system may allow few watches: the tree has precedence. */
 	watch_above(w);
 	if (!watch_is_current(w))
-		w->self = (struct expect){ 0 }; /* it is looked for again soon */
+		w->self = (struct expect){ 0 }; /* the next look is soon */
 	return k;
 }
 
@@ -64,9 +65,9 @@ static void stop(struct watcher *w)
 }
 
 /*
- * Events were lost, perhaps of new directories, or the root is another directory. Said twice: at
- * once, so that nobody goes on trusting, and again when the watches stand, because what was read
- * meanwhile may already be old.
+ * Events were lost, perhaps of new directories, or the root is another directory. The loss is
+ * reported twice: at once, so that nothing known stays valid, and again when the watches stand,
+ * because names read meanwhile may already be out of date.
  */
 static enum err start_over(struct watcher *w, struct error *e)
 {
@@ -90,7 +91,10 @@ static void forget_watch(void *context, int wd)
 
 static enum err on_gone(struct watcher *w, const char *path, uint32_t mask, struct error *e)
 {
-	/* The watches of a directory that was deleted end by themselves; one that moved takes them along. */
+	/*
+	 * The watches of a deleted directory end by themselves; a moved directory takes its watches
+	 * along.
+	 */
 	if (mask & IN_MOVED_FROM && mask & IN_ISDIR)
 		watch_table_remove_below(&w->table, path, forget_watch, w);
 	enum err k = mask & IN_ISDIR ? watch_drop_lost(w, path, e) : ERR_OK;
@@ -104,7 +108,9 @@ static enum err on_new(struct watcher *w, const char *path, uint32_t mask, struc
 				 : watch_tell_state(w, WATCH_CREATED, path, false, e);
 }
 
-/* The kernel tells of both names one after the other; without memory the new one is told alone. */
+/*
+ * The kernel reports both names one after the other; without memory only the new name is reported.
+ */
 static void note_moved(struct watcher *w, const char *path, const struct inotify_event *event)
 {
 	if (event->mask & IN_MOVED_FROM) {
@@ -129,7 +135,10 @@ static enum err on_name(struct watcher *w, const char *path, uint32_t mask, stru
 	return ERR_OK;
 }
 
-/* An event of the watched directory itself. All but the root's are reported by the directory above too. */
+/*
+ * An event of the watched directory itself. Except for the root, the directory above reports the
+ * same.
+ */
 static enum err on_self(
 	struct watcher *w, const struct inotify_event *event, const char *dir, struct error *e)
 {
@@ -144,7 +153,7 @@ static enum err on_self(
 						  : ERR_OK;
 }
 
-/* Of a directory on the way to the root, or of the name that the root has there. */
+/* Whether the event is of a directory on the way to the root, or of the root's name there. */
 static bool is_of_way(const struct watcher *w, const struct inotify_event *event)
 {
 	const char *slash = strrchr(w->given->path, '/');
@@ -162,7 +171,7 @@ static enum err on_event(struct watcher *w, const struct inotify_event *event, s
 	if (event->wd == w->file.wd)
 		return watcher_file_check(&w->file, e);
 	if (!dir)
-		return ERR_OK; /* of a watch that was given up */
+		return ERR_OK; /* the watch was given up */
 	if (!event->len)
 		return on_self(w, event, dir, e);
 	AUTO_FREE char *path = path_join(dir, event->name);
@@ -182,10 +191,10 @@ static enum err on_events(struct watcher *w, const char *bytes, size_t len, stru
 		const struct inotify_event *event = (const void *)(bytes + at);
 		enum err k;
 
-		/* What follows in the buffer belongs to the watches that are given up here. */
+		/* The rest of the buffer belongs to watches that end here. */
 		if (event->mask & IN_Q_OVERFLOW)
 			return start_over(w, e);
-		/* A number may be given again. */
+		/* An inode number may be reused. */
 		if (is_of_way(w, event) && (event->mask & IN_DELETE || !watch_is_current(w)))
 			return start_over(w, e);
 		k = on_event(w, event, e);
@@ -207,7 +216,7 @@ static enum err read_events(struct watcher *w, char *room, struct error *e)
 	return on_events(w, room, (size_t)len, e);
 }
 
-/* The time until lost directories, or the root, are tried again; negative: none is lost. */
+/* The time until lost directories, or the root, are tried again; negative: nothing is lost. */
 static int64_t again_in_ms(const struct watcher *w)
 {
 	int64_t again_ms = w->tried_ms + (w->has_given_back ? FREED_AGAIN_MS : LOST_AGAIN_MS);

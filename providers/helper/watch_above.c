@@ -1,8 +1,8 @@
 /*
- * The shown directory is a path, so the watch follows the path: each directory on the way tells
- * that it is moved, and the one that the root stands in tells of the root's name. Without the
- * right to read one of them less is told; the root itself tells that it is moved, and where there
- * is none it is looked for again and again.
+ * The shown directory is a path, so the watch follows the path. Each directory on the way reports
+ * its own move, and the directory of the root reports the root's name. A directory that may not be
+ * read reports nothing. The root itself reports its move. While there is no root, the path is
+ * looked up every ROOT_AGAIN_MS.
  */
 #include "providers/base/cleanup.h"
 #include "providers/helper/pin.h"
@@ -26,7 +26,7 @@ static int watch_dir(const struct watcher *w, const char *path, uint32_t mask)
 	if (fd < 0)
 		return -1;
 	pin_path(fd, pinned);
-	/* The root itself has a watch already, where its path begins with it. */
+	/* The root itself has a watch already, where its path begins with the root. */
 	return inotify_add_watch(w->fd, pinned, mask | IN_MASK_ADD);
 }
 

@@ -1,6 +1,6 @@
 /*
- * A watch stands on every directory. Each directory gets its watch before it is read: what appears in between is then
- * both read and reported, never missed.
+ * Every directory has a watch, which is set before the directory is read: an entry that appears in
+ * between is both read and reported, never missed.
  */
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
@@ -17,7 +17,7 @@
 #define EVENTS_WANTED                                                                              \
 	(IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MODIFY | IN_ATTRIB |             \
 		IN_ONLYDIR | IN_EXCL_UNLINK)
-/* The root has no directory above that is watched for all it does. */
+/* No watched directory above reports the root's events. */
 #define EVENTS_OF_ROOT (EVENTS_WANTED | IN_MOVE_SELF)
 
 /* Directories still to be watched. */
@@ -28,11 +28,11 @@ struct pending {
 
 struct cover {
 	struct pending *first;
-	bool tells; /* what is found is new and reported */
-	const char
-		*again; /* this directory could not be watched before; NULL: it is the first time */
+	bool tells; /* entries found are new and reported */
+	/* a directory that could not be watched before; NULL: first try */
+	const char *again;
 	bool stays_lost; /* `again` was refused again */
-	bool is_full;    /* the system allows no more watches */
+	bool is_full;    /* the system's limit is reached */
 };
 
 /* The most lost directories that are remembered. */
@@ -77,7 +77,7 @@ static enum err cover_entry(struct watcher *w, struct cover *c, const char *dir,
 
 	if (!path)
 		return error_set(e, ERR_NO_MEMORY, "%s", dir);
-	/* The staging directory is found out when it is opened. */
+	/* The staging directory is recognized when opened. */
 	if (c->tells && !is_dir)
 		k = watch_tell_state(w, WATCH_CREATED, path, false, e);
 	if (k == ERR_OK && is_dir)
@@ -99,14 +99,14 @@ static enum err cover_entries(
 			return errno ? watch_tell_lost(w, dir, e) : ERR_OK;
 		if (!path_name_ok(d->d_name, strlen(d->d_name)))
 			continue;
-		/* A tree of files needs only its directories. */
+		/* The watch itself needs only the directories of the tree. */
 		if (c->tells || is_dir_entry(dirfd(stream), d))
 			k = cover_entry(w, c, dir, d->d_name, is_dir_entry(dirfd(stream), d), e);
 	}
 	return k;
 }
 
-/* Watches the directory that is open, whatever its name leads to by now. */
+/* Watches the open directory, whatever its name leads to by now. */
 static int add_watch(const struct watcher *w, int dir_fd, uint32_t events)
 {
 	char path[PIN_PATH_SIZE];
@@ -134,7 +134,7 @@ static enum err read_covered(
 	return k;
 }
 
-/* What is below it will not be heard of; that it is there can be told all the same. */
+/* Changes below the directory will not be reported; only its existence is. */
 static enum err leave_dir(
 	struct watcher *w, const struct cover *c, const char *path, struct error *e)
 {
@@ -154,7 +154,7 @@ static enum err lose_dir(struct watcher *w, struct cover *c, const char *path, s
 	return leave_dir(w, c, path, e);
 }
 
-/* With its watch standing, so that nothing of it is older than what the watch hears. */
+/* Reports the directory after its watch was set, so that the report is no older than the watch. */
 static enum err tell_opened(struct watcher *w, const char *path, int dir_fd, struct error *e)
 {
 	struct attr attr;
@@ -170,7 +170,10 @@ static enum err watch_opened(
 	enum err k = ERR_OK;
 	char *kept;
 
-	/* The limit is the system's, the right to read the sandbox's. Without the root there is nothing to watch at all. */
+	/*
+	 * The limit is the system's, the right to read the sandbox's. Without a watch on the root
+	 * there is nothing to watch.
+	 */
 	c->is_full |= wd < 0 && errno == ENOSPC;
 	if (wd < 0 && *path && (errno == ENOSPC || errno == EACCES))
 		return lose_dir(w, c, path, e);
@@ -196,7 +199,7 @@ static enum err cover_dir(struct watcher *w, struct cover *c, const char *path, 
 	struct attr attr;
 	enum err k = root_open_dir(w->root, path, NULL, &fd, &why);
 
-	/* An event of its own tells of that. */
+	/* An event of its own reports the removal. */
 	if (is_gone(k) && *path)
 		return ERR_OK;
 	if (*path && (k == ERR_DENIED || k == ERR_NAME_TOO_LONG))
@@ -232,7 +235,7 @@ enum err watch_cover(struct watcher *w, const char *path, bool tells, struct err
 
 /* ---- Lost directories ---- */
 
-/* The directory is reported once everything below is watched, or reported as lost. */
+/* The directory is reported after everything below is watched, or reported as lost. */
 static enum err cover_again(
 	struct watcher *w, const char *path, bool *is_full, bool *stays, struct error *e)
 {

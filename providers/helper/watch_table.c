@@ -11,7 +11,7 @@ void watch_table_release(struct watch_table *t)
 	*t = (struct watch_table){ 0 };
 }
 
-/* The index of `wd`, or where it belongs. */
+/* The index of `wd`, or of its place. */
 static size_t position(const struct watch_table *t, int wd)
 {
 	size_t low = 0, high = t->count;
@@ -49,7 +49,10 @@ static bool make_room(struct watch_table *t)
 	return true;
 }
 
-/* The numbers wrap around after two thousand million watches; only then is an entry not the last. */
+/*
+ * The numbers wrap around after two thousand million watches; only then is a new entry not the
+ * last.
+ */
 static void insert(struct watch_table *t, size_t at, int wd, char *path)
 {
 	memmove(&t->all[at + 1], &t->all[at], (t->count - at) * sizeof *t->all);

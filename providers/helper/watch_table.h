@@ -1,8 +1,8 @@
 /*
  * watch_table.h - which directory a watch descriptor of inotify stands for.
  *
- * inotify hands its numbers out in rising order, so the table is a sorted array that grows at its end. Removed entries
- * leave a hole until half of the table are holes. Not locked.
+ * inotify gives its numbers in rising order, so the table is a sorted array that grows at its end.
+ * Removed entries leave holes; the array is compacted when half of the table are holes. Not locked.
  */
 #pragma once
 
@@ -21,7 +21,10 @@ struct watch_table {
 
 void watch_table_release(struct watch_table *t);
 
-/* Takes `path`, also on failure; a descriptor that is known already gets the new path. False: no memory. */
+/*
+ * Takes `path`, also on failure; a descriptor that is already known gets the new path. False: no
+ * memory.
+ */
 bool watch_table_put(struct watch_table *t, int wd, char *path);
 
 /* The path, valid until the next change of the table; NULL: no such watch. */
@@ -29,6 +32,6 @@ const char *watch_table_path(const struct watch_table *t, int wd);
 
 void watch_table_remove(struct watch_table *t, int wd);
 
-/* Removes the watch of `path` and all below it, `forget` called for each. */
+/* Removes the watch of `path` and all below it; calls `forget` for each. */
 void watch_table_remove_below(struct watch_table *t, const char *path,
 	void (*forget)(void *context, int wd), void *context);

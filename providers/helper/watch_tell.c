@@ -1,20 +1,21 @@
 /*
- * An event of inotify says what happened to a name some time ago; by now it may name something else. So what is told is
- * the present state of the name: whoever listens never learns what is already known to be old.
+ * An event of inotify says what happened to a name some time ago; the name may mean another inode
+ * by now. So the present state of the name is reported: a client never receives a state that is
+ * known to be old.
  */
 #include "providers/helper/watch_inside.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-/* Every change of an inode but of its time of access moves its ctime. */
+/* Every change of an inode, except of its access time, changes its ctime. */
 static bool is_same_version(const struct attr *a, const struct attr *b)
 {
 	return a->dev == b->dev && a->ino == b->ino && a->btime_ns == b->btime_ns &&
 		a->size == b->size && time_equals(a->ctime, b->ctime);
 }
 
-/* Only of states: that something was lost is said twice for a reason. */
+/* Only states are compared: a loss is reported twice for a reason. */
 static bool was_told(const struct watcher *w, const struct watch_event *event)
 {
 	if (event->kind == WATCH_LOST)
@@ -90,7 +91,7 @@ enum err watch_tell_state(
 
 	if (is_gone(k))
 		return watch_tell(w, WATCH_REMOVED, path, was_dir, NULL, e);
-	/* Something happened to it, and more cannot be said: a directory on the way lost its `x`. */
+	/* There was an event, but nothing more is known: a directory on the way lost its `x`. */
 	if (k != ERR_OK)
 		return watch_tell(w, kind, path, was_dir, NULL, e);
 	if (root_hides(w->root, &attr))

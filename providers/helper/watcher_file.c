@@ -12,11 +12,11 @@
 #include <sys/file.h>
 #include <sys/inotify.h>
 
-/* To close what may be a few thousand watches. A process that was stopped never does. */
+/* The time to close up to a few thousand watches. A process that was stopped never does. */
 #define WAIT_MS 1000
-/* From one try for the lock to the next. */
+/* The pause from one try for the lock to the next. */
 #define LOCK_TRY_MS 5
-/* The first is for the watch before, the others for those that begin at the same time. */
+/* The first try ends the earlier watch, the others those that begin at the same time. */
 #define TAKES_MAX 4
 
 static void set_name(struct watcher_file *f, const unsigned char watcher[WATCHER_ID_SIZE])
@@ -61,7 +61,7 @@ static void wait_for_lock(int fd, const struct call *call, int64_t end_ms)
 			return;
 }
 
-/* -1: another watch had it, and was told to end; or there can be none. */
+/* -1: another watch had the file and was ended; or there can be no file. */
 static int take_once(const struct watcher_file *f, const struct call *call, int64_t end_ms)
 {
 	AUTO_CLOSE int fd = open_file(f);
@@ -104,9 +104,12 @@ enum err watcher_file_watch(struct watcher_file *f, int inotify, struct error *e
 	if (f->fd < 0)
 		return ERR_OK;
 	pin_path(f->fd, path);
-	/* The number of its links changes; that it is deleted is told only when nobody has it open. */
+	/*
+	 * IN_ATTRIB reports a changed number of links; a deletion is reported only after all
+	 * processes closed the file.
+	 */
 	f->wd = inotify_add_watch(inotify, path, IN_ATTRIB);
-	/* It may have been removed before the watch stood. */
+	/* The file may have been removed before the watch was set. */
 	return watcher_file_check(f, e);
 }
 

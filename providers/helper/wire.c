@@ -1,4 +1,4 @@
-/* Frames, and the messages that say something of the stream itself. */
+/* Frames, and the messages about the stream itself. */
 #include "providers/helper/coding.h"
 
 #include <string.h>

@@ -1,12 +1,15 @@
 /*
- * wire.h - how the verbs travel between sandboxfs and its helper program: frames of records over any stream of bytes.
+ * wire.h - how the verbs travel between sandboxfs and its helper program: frames of records over
+ * any stream of bytes.
  *
- * Both sides use this one coding, and both distrust the other: every length is checked against what is there and against
- * the limits of verbs.h, every name against base/path.h, every enumeration against its range. A message that does not
- * fit is ERR_PROTOCOL; nothing is guessed. Integers are little-endian. libc only.
+ * Both sides use this one coding, and each checks the other: every length against the available
+ * bytes and the limits of verbs.h, every name against base/path.h, every enumeration against its
+ * range. A message that does not fit is ERR_PROTOCOL; nothing is guessed. Integers are
+ * little-endian. libc only.
  *
- * Paths and names of a request are the exception: they are checked only to be strings and judged by the verb, item by
- * item, so that one bad path does not fail its batch. Those of an answer are checked here.
+ * Paths and names of a request are the exception: here they are checked only to be strings, and the
+ * verb checks them item by item, so that one bad path does not fail its batch. Paths of an answer
+ * are checked here.
  *
  * A frame is a header of FRAME_HEADER_SIZE bytes and a payload of at most FRAME_PAYLOAD_MAX:
  *
@@ -16,11 +19,14 @@
  *      9  3 bytes   zero
  *     12  u32       length of the payload
  *
- * A request may span frames: all but its last have type FRAME_MORE, and they follow one another; only its own
- * FRAME_CANCEL may come instead of the next, and drops it. Answers are streamed: any number of item frames (FRAME_ITEMS,
- * each holding whole records) and then one FRAME_END with the verb's own result. An empty FRAME_ITEMS is a sign of life,
- * sent while a request is in work; a last one may still come after the end. Of id 0 it says that a helper that was started
- * for one request still waits for it. A FRAME_END of id 0 says why the helper stops reading.
+ * A request may span frames: all but its last have type FRAME_MORE, and they follow one another.
+ * Only the request's own FRAME_CANCEL may come instead of the next, and drops the request. Answers
+ * are streamed: any number of item frames (FRAME_ITEMS, each holding whole records) and then one
+ * FRAME_END with the verb's own result.
+ *
+ * An empty FRAME_ITEMS is a sign of life, sent while a request is in work; a last one may still
+ * come after the end. A sign of life of id 0 says that a helper that was started for one request
+ * still waits for the request. A FRAME_END of id 0 says why the helper stops reading.
  */
 #pragma once
 
@@ -30,21 +36,22 @@
 
 #define WIRE_VERSION      15
 #define FRAME_HEADER_SIZE 16
-/* One piece of data and its record around it. */
+/* One piece of data with its record. */
 #define FRAME_PAYLOAD_MAX (VERB_DATA_MAX + 256 * 1024)
-/* A whole request, all its frames together. */
+/* A whole request, all frames together. */
 #define WIRE_REQUEST_MAX (64 * 1024 * 1024)
-/* The same with the headers of its frames. */
+/* A whole request with the headers of its frames. */
 #define WIRE_STREAM_MAX                                                                            \
 	(WIRE_REQUEST_MAX + (WIRE_REQUEST_MAX / FRAME_PAYLOAD_MAX + 1) * FRAME_HEADER_SIZE)
-/* Elements of one batch. */
+/* The most elements of one batch. */
 #define WIRE_BATCH_MAX 100000
-/* From one sign of life to the next. */
+/* The time between two signs of life. */
 #define WIRE_ALIVE_MS 5000
 /*
- * Exit codes of a helper that was given a file for a large answer: all of the answer is in the file, as frames; or it was
- * not possible to write that. Of one whose requests come packed: nothing unpacks them here, and nothing was done. Others: 0;
- * 1, which its standard error explains; 2, a wrong usage.
+ * Exit codes of a helper that was given a file for a large answer: all of the answer is in the
+ * file, as frames; or the file could not be written. Of a helper whose requests come packed: there
+ * is no gzip here, and nothing was done. Others: 0; 1, which standard error explains; 2, a wrong
+ * usage.
  */
 #define WIRE_EXIT_IN_FILE 3
 #define WIRE_EXIT_NO_FILE 4
@@ -56,11 +63,13 @@ enum frame_type {
 	FRAME_LIST,
 	FRAME_FETCH,
 	FRAME_APPLY,
-	FRAME_WATCH, /* request: who watches, and then nothing, or as of a FRAME_LIST what is listed first */
-	FRAME_CANCEL, /* request: gives up the one of this id, changes in work excepted; no answer */
-	FRAME_ITEMS,  /* answer: records */
-	FRAME_END,    /* answer: the verb's result, the last frame of an id */
-	FRAME_COMMAND,  /* answer: pieces, the last of them how it stands */
+	/* request: the watcher, and then nothing or, as of a FRAME_LIST, what is listed first */
+	FRAME_WATCH,
+	/* request: gives up the request of this id, changes in work excepted; no answer */
+	FRAME_CANCEL,
+	FRAME_ITEMS,    /* answer: records */
+	FRAME_END,      /* answer: the verb's result, the last frame of an id */
+	FRAME_COMMAND,  /* answer: pieces, the last of them the state of the command */
 	FRAME_STOP,     /* request: ends a command; no records */
 	FRAME_TYPE_END, /* one past the last */
 };
@@ -75,7 +84,7 @@ void frame_encode(unsigned char out[FRAME_HEADER_SIZE], const struct frame *f);
 enum err frame_decode(
 	const unsigned char in[FRAME_HEADER_SIZE], struct frame *out, struct error *e);
 
-/* What a helper says of itself. */
+/* The helper's description of itself. */
 struct hello {
 	uint32_t version;
 	bool has_staging;
@@ -84,14 +93,14 @@ struct hello {
 };
 
 /*
- * Requests. An encoder appends to `out`. A decoder gives arrays that point into `in` and are themselves allocated in
- * `*memory`, which the caller frees; both must outlive what was decoded.
+ * Requests. An encoder appends to `out`. A decoder gives arrays that point into `in` and are
+ * themselves allocated in `*memory`, which the caller frees; both must outlive the decoded arrays.
  */
 bool wire_put_list(struct buf *out, const struct list_request *request);
 enum err wire_get_list(
 	const struct buf *in, struct list_request *request, void **memory, struct error *e);
 bool wire_put_watch(struct buf *out, const struct watch_request *request);
-/* `first`: where that of the request is kept. */
+/* `first`: memory for the list of the request. */
 enum err wire_get_watch(const struct buf *in, struct watch_request *request,
 	struct list_request *first, void **memory, struct error *e);
 bool wire_put_fetch(struct buf *out, const struct fetch_item *items, size_t items_count);
@@ -100,7 +109,10 @@ enum err wire_get_fetch(const struct buf *in, struct fetch_item **items, size_t 
 bool wire_put_apply(struct buf *out, const struct apply_request *request);
 enum err wire_get_apply(
 	const struct buf *in, struct apply_request *request, void **memory, struct error *e);
-/* One change alone, which needs no other. It lies so in journals, too: cache/journal/record.h has their version. */
+/*
+ * One change alone, which needs no other. Journals hold the same bytes: cache/journal/record.h has
+ * their version.
+ */
 bool wire_put_change(struct buf *out, const struct change *change);
 enum err wire_get_change(const struct buf *in, struct change *out, struct error *e);
 bool wire_put_command(struct buf *out, const struct command_request *request);
@@ -110,8 +122,9 @@ bool wire_put_stop(struct buf *out, const char *marker, bool now);
 enum err wire_get_stop(const struct buf *in, const char **marker, bool *now, struct error *e);
 
 /*
- * Answers: records are appended to a frame's payload and taken from it one at a time. A `_get_` advances `*at`; it is
- * called while *at < in->len. What it gives points into `in`, and for xattrs into memory that `list_decoded` owns.
+ * Answers: records are appended to a frame's payload and taken from it one at a time. A `_get_`
+ * advances `*at`; it is called while *at < in->len. The results point into `in`, and xattrs into
+ * memory that `list_decoded` owns.
  */
 #define WIRE_XATTRS_MAX 1024
 
@@ -130,7 +143,7 @@ bool wire_put_change_result(struct buf *out, const struct change_result *result)
 enum err wire_get_change_result(
 	const struct buf *in, size_t *at, struct change_result *out, struct error *e);
 bool wire_put_watch_event(struct buf *out, const struct watch_event *event);
-/* `item`: where that of a WATCH_ITEM is kept. */
+/* `item`: memory for the item of a WATCH_ITEM. */
 enum err wire_get_watch_event(const struct buf *in, size_t *at, struct watch_event *out,
 	struct list_decoded *item, struct error *e);
 bool wire_put_command_piece(struct buf *out, const struct command_piece *piece);

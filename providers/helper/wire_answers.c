@@ -4,10 +4,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What the smallest extended attribute takes. */
+/* The size of the smallest extended attribute. */
 #define XATTR_MIN 9
 
-/* The last word on a record: `*at` moves only past one that was good. */
+/* Ends a record: `*at` moves only past a valid one. */
 static enum err finish(const struct decoder *d, const char *what, size_t *at, struct error *e)
 {
 	enum err kind = decoder_check(d, what, e);
@@ -17,7 +17,7 @@ static enum err finish(const struct decoder *d, const char *what, size_t *at, st
 	return kind;
 }
 
-/* A path of the shown tree: staging is never spoken of in an answer. */
+/* A path of the shown tree: an answer never names staging. */
 static const char *dec_tree_path(struct decoder *d)
 {
 	const char *path = dec_string(d, PATH_LENGTH_MAX);
@@ -180,7 +180,7 @@ enum err wire_get_fetch_piece(
 
 /* ---- apply ---- */
 
-/* Which attributes follow, behind the versions. */
+/* The attributes that follow the versions. */
 enum has {
 	HAS_ATTR = 1,
 	HAS_PARENT = 2,

@@ -1,4 +1,4 @@
-/* Commands and what became of them. */
+/* Commands and their results. */
 #include "providers/base/path.h"
 #include "providers/helper/coding.h"
 
@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What an empty string takes. */
+/* The size of an empty string. */
 #define WORD_MIN 5
-/* Long enough for whatever may stand there, short enough to be judged by the verb. */
+/* Longer than a valid marker: the verb checks it. */
 #define MARKER_MAX 64
 #define TEXT_MAX   WIRE_REQUEST_MAX
 

@@ -1,7 +1,7 @@
 /*
- * A fetch asks for thousands of files that stand beside each other. So each path goes on from the one before (front coding),
- * an inode is told by how far it is from the one before, and a number takes as few bytes as it needs: 20,000 sources take
- * 400 KB instead of 1.5 MB.
+ * A fetch often names thousands of files of one directory. So each path is coded from the one
+ * before (front coding), an inode as its difference from the one before, and a number in as few
+ * bytes as possible: 20,000 sources take 400 KB instead of 1.5 MB.
  */
 #include "providers/helper/coding.h"
 
@@ -10,15 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A kind, two lengths of the path, three differences and four numbers, a byte each. */
+/*
+ * The smallest item: a kind, two lengths of the path, three differences and four numbers, a byte
+ * each.
+ */
 #define ITEM_MIN 10
 
-/* Whether it can be read at all; what path_check() says of it is the verb's answer for that one item. */
+/*
+ * The limit of a string on the wire; a refusal by path_check() is the verb's answer for that one
+ * item.
+ */
 #define STRING_MAX ((size_t)4 * 65536)
 
 static const struct fetch_item nothing = { .path = "" };
 
-/* ---- Asking ---- */
+/* ---- Encoding ---- */
 
 static size_t shared_len(const char *a, const char *b)
 {
@@ -64,9 +70,9 @@ bool wire_put_fetch(struct buf *out, const struct fetch_item *items, size_t item
 	return !out->failed;
 }
 
-/* ---- Understanding ---- */
+/* ---- Decoding ---- */
 
-/* The paths as they were, one behind the other, each with its NUL; `last` is where the latest begins. */
+/* The decoded paths one behind the other, each with its NUL; `last` is where the latest begins. */
 struct paths {
 	struct buf text;
 	size_t last, last_len;
@@ -123,7 +129,7 @@ static void dec_item(
 		decoder_fail(d, "unknown flags");
 }
 
-/* The items and behind them their paths, in one piece of memory. NULL: there is none. */
+/* The items and behind them their paths, in one piece of memory. NULL: no memory. */
 static struct fetch_item *joined(struct fetch_item *items, size_t count, const struct buf *paths)
 {
 	struct fetch_item *whole = realloc(items, count * sizeof *items + paths->len + 1);
@@ -142,7 +148,7 @@ static struct fetch_item *joined(struct fetch_item *items, size_t count, const s
 
 static struct fetch_item *dec_items(struct decoder *d, size_t count)
 {
-	/* Also of them all together: nobody else chooses our memory use. */
+	/* A limit for all paths together: the client must not decide our memory use. */
 	struct paths p = { .text = BUF_INIT(WIRE_REQUEST_MAX) };
 	struct fetch_item *items = calloc(count + 1, sizeof *items), *whole = NULL;
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the smallest record takes: the bound on how many a message can hold. */
+/* The sizes of the smallest records, which bound their number in a message. */
 #define STRING_MIN 5
 #define CHANGE_MIN 270
 
@@ -13,10 +13,13 @@
 		CHANGE_MAKES | CHANGE_TAKES)
 #define CHANGE_SET_ALL (SET_MODE | SET_UID | SET_GID | SET_SIZE | SET_ATIME | SET_MTIME)
 
-/* Whether it can be read at all; what path_check() says of it is the verb's answer for that one item. */
+/*
+ * The limit of a string on the wire; a refusal by path_check() is the verb's answer for that one
+ * item.
+ */
 #define REQUEST_STRING_MAX (4 * 65536)
 
-/* Room for `count` records; fails the decoder where there is none. */
+/* Makes room for `count` records; without memory the decoder fails. */
 static void *make_records(struct decoder *d, uint32_t count, size_t size, void **memory)
 {
 	*memory = d->wrong ? NULL : calloc(count ? count : 1, size);
@@ -25,7 +28,7 @@ static void *make_records(struct decoder *d, uint32_t count, size_t size, void *
 	return *memory;
 }
 
-/* The last word on a request: what was decoded stays only when all of it was good. */
+/* Ends a request: the decoded memory stays only when all of it was valid. */
 static enum err finish(struct decoder *d, const char *what, void **memory, struct error *e)
 {
 	enum err kind = decoder_check_end(d, what, e);
