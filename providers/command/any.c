@@ -1,4 +1,7 @@
-/* command:'PROGRAM ARGUMENTS'[:/PATH]: whatever runs its last words in a sandbox, its input and output as they are. */
+/*
+ * command:'PROGRAM ARGUMENTS'[:/PATH]: any program that runs its last arguments in a sandbox and
+ * passes input and output on unchanged.
+ */
 #include "providers/command/command.h"
 
 #include <stdio.h>
@@ -9,7 +12,7 @@ static const struct complaint complaints[] = {
 	{ 0 },
 };
 
-/* A shell of this machine takes the text apart, as whoever wrote it expects. */
+/* A shell of this machine splits the text, as its author expects. */
 static void put_words(const struct command *c, bool asks, struct words *out)
 {
 	(void)asks;

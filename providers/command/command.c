@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Linux's longest argument. */
+/* The longest argument on Linux. */
 #define ARGUMENT_MAX 131071
-/* Of what a program of this machine is asked. */
+/* The longest answer of a program of this machine. */
 #define ANSWER_MAX ((size_t)1024 * 1024)
 
 static struct command *command_of(struct provider *p)
@@ -51,7 +51,7 @@ enum err command_ask(struct command *c, const struct call *call, const struct wo
 	return kind ? command_judge(c, &s, &why, e) : buf_check(out, "an answer", e);
 }
 
-/* ---- Its life ---- */
+/* ---- Life of a connection ---- */
 
 void command_release(struct provider *p)
 {

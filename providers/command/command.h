@@ -1,20 +1,22 @@
 /*
- * command.h - sandboxes that a program with binary standard input and output reaches: a table of such programs.
+ * command.h - sandboxes that a program with binary standard input and output reaches: a table of
+ * such programs.
  *
- *      what is said to it              session.c
- *      programs run, files stored, the helper kept        run.c
- *      what its complaints mean        complaint.c
- *      connecting and letting go       command.c
+ *      session.c    a session: its start, input and output, end
+ *      run.c        programs run, files stored, the helper kept
+ *      complaint.c  the meaning of the program's errors
+ *      command.c    connecting and releasing
  *      one file for each program: facts and an entry of the table of providers
  *          ssh.c         ssh:[USER@]HOST[:PORT][:PATH]
  *          container.c   docker:CONTAINER[:PATH], podman:CONTAINER[:PATH]
  *          kubernetes.c  kubernetes:[CONTEXT/]NAMESPACE/POD[/CONTAINER][:PATH]
  *          any.c         command:'PROGRAM ARGUMENTS'[:/PATH]
  *
- * The user's own program is started, in the user's own environment, so that configuration, logins and agents hold. An attach
- * runs one script and then the helper, which serves all that follows: files, commands, changes and their stream are frames
- * of that one session, and only when it broke is another one started. Until the sandbox is attached the program may ask on
- * the terminal; after that it has none.
+ * The user's own program is started in the user's own environment, so that configuration, logins
+ * and agents apply. An attach runs one script and then the helper, which serves all later requests:
+ * files, commands, changes and their stream are frames of that one session. Another session is
+ * started only after that one broke. Until the sandbox is attached the program may ask on the
+ * terminal; after that it has none.
  */
 #pragma once
 
@@ -23,48 +25,55 @@
 
 struct command;
 
-/* What the program says on its standard error, or exits with, where it cannot reach a shell. */
+/* A text on the program's standard error, or its exit, when no shell can be reached. */
 struct complaint {
-	const char *words; /* that its text contains */
+	const char *words; /* a part of the text */
 	enum err kind;
-	const char *advice; /* the way out; NULL: what it says is enough */
+	const char *advice; /* what the user can do; NULL: the text itself says enough */
 };
 
 struct transport {
 	const char *program;
-	/* What programs begin in, as remote_attach() takes it. */
+	/* The directory in which programs start, as remote_attach() takes it. */
 	const char *working_dir;
-	/* The exit code by which it says that it lost the sandbox, where no other program would use it; 0: none. */
+	/* The exit code for a lost sandbox, where no other program would use that code; 0: none. */
 	int lost_code;
-	const struct complaint *complaints; /* the first that fits counts; ended by NULL */
-	/* What stands before all else. NULL: nothing does. `close` also follows an `open` that failed. */
+	const struct complaint *complaints; /* the first match counts; ended by NULL */
+	/*
+	 * Prepares the connection. NULL: nothing to prepare. `close` is also called after an `open`
+	 * that failed.
+	 */
 	enum err (*open)(struct command *c, const struct provider_config *cfg,
 		const struct call *call, struct error *e);
 	void (*close)(struct command *c);
-	/* Whether a name still means the sandbox that was attached, before each session. NULL: its words tell. */
+	/*
+	 * Checks before each session that the name still means the attached sandbox. NULL: the
+	 * program's errors show that.
+	 */
 	enum err (*check)(struct command *c, const struct call *call, struct error *e);
-	/* The words that run /bin/sh there. `asks`: a user is there who may be asked. */
+	/* The words that run /bin/sh in the sandbox. `asks`: the program may ask the user. */
 	void (*put_words)(const struct command *c, bool asks, struct words *out);
-	/* NULL: it runs as long as it answers. */
+	/* NULL: a sandbox that answers is running. */
 	enum err (*state)(struct command *c, const struct call *call, enum sandbox_state *out,
 		struct error *e);
 };
 
-/* Helpers that were started and may not have been waited for. */
+/* The most started helpers that are not yet waited for. */
 #define KEPT_MAX 8
 
 struct command {
 	struct attachment at;
 	const struct transport *transport;
-	char given[128];      /* the ID of the source */
-	struct words options; /* that the mount gives the program */
-	char dir[40];         /* of this mount alone, for sockets; "": none was made */
-	_Atomic unsigned way; /* which connection is used: one that fell silent is not used again */
+	char given[128];      /* ID of the source */
+	struct words options; /* options from the mount for the program */
+	char dir[40];         /* a directory of this mount for sockets; "": none */
+	/* the number of the connection in use: a silent one is not used again */
+	_Atomic unsigned way;
 	pthread_mutex_t kept_lock;
 	pid_t kept[KEPT_MAX]; /* kept_lock */
 };
 
-/* ---- Slots that all share ---- */
+/* ---- Slots that all programs share ---- */
 
 enum err command_connect(const struct provider_ops *ops, const struct transport *transport,
 	const struct provider_config *cfg, const struct call *call, struct provider **out,
@@ -75,10 +84,12 @@ enum err command_info(
 
 /* ---- For the programs' own files ---- */
 
-/* Runs a program of this machine to its end; ERR_OK: it printed `out` and ended well. */
+/*
+ * Runs a program of this machine to its end. ERR_OK: `out` has its output, and its exit code was 0.
+ */
 enum err command_ask(struct command *c, const struct call *call, const struct words *words,
 	struct buf *out, struct error *e);
-/* What its complaint means; `kind` is what became of the session, and stays where nothing fits. */
+/* Gives the error that a complaint means; `kind` of `why` stays where no complaint matches. */
 enum err command_judge(
 	struct command *c, struct session *s, const struct error *why, struct error *e);
 
@@ -91,7 +102,7 @@ enum err command_upload(void *context, const struct call *call, const struct rem
 	struct error *e);
 enum err command_keep(
 	void *context, const struct call *call, const char *const *argv, int *fd, struct error *e);
-/* Waits for helpers that were let go. */
+/* Waits for helpers that were released. */
 void command_reap_kept(struct command *c);
 
 extern const struct provider_ops ssh_provider, docker_provider, podman_provider,

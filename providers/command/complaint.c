@@ -1,4 +1,4 @@
-/* What a program complains of, as a kind and a sentence with the way out. */
+/* Translates a program's error text into a kind and a sentence with advice. */
 #include "providers/command/command.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ struct line {
 	int len;
 };
 
-/* The line in which `at` stands, without its full stop. */
+/* The line around `at`, without its full stop. */
 static struct line line_around(const char *text, const char *at)
 {
 	struct line l = { .text = at };

@@ -1,9 +1,9 @@
 /*
- * docker:CONTAINER[:PATH] and podman:CONTAINER[:PATH] by their own programs, so that contexts, DOCKER_HOST and rootless
- * daemons are the user's own.
+ * docker:CONTAINER[:PATH] and podman:CONTAINER[:PATH] by their own programs, so that contexts,
+ * DOCKER_HOST and rootless daemons are the user's own.
  *
- * A name is looked up once: another container that gets it later is another sandbox. One that was stopped is the same when
- * it runs again.
+ * A name is looked up once: another container that gets the name later is another sandbox. A
+ * container that is stopped and started again stays the same sandbox.
  */
 #include "providers/base/cleanup.h"
 #include "providers/command/command.h"
@@ -28,7 +28,7 @@ static const struct complaint complaints[] = {
 	{ 0 },
 };
 
-/* ---- What is known of it ---- */
+/* ---- Facts about a container ---- */
 
 static enum err inspect(
 	struct command *c, const struct call *call, char id[128], char state[32], struct error *e)
@@ -67,7 +67,7 @@ static enum err tell_state(
 	return kind;
 }
 
-/* The ID is what is used from now on. */
+/* The ID is used instead of the name from now on. */
 static enum err find(struct command *c, const struct provider_config *cfg, const struct call *call,
 	struct error *e)
 {
@@ -86,7 +86,7 @@ static enum err find(struct command *c, const struct provider_config *cfg, const
 		c->at.base.ops->name, c->given, word, c->transport->program, c->given);
 }
 
-/* ---- Its words ---- */
+/* ---- Arguments of the program ---- */
 
 static void put_words(const struct command *c, bool asks, struct words *out)
 {

@@ -1,8 +1,10 @@
 /*
- * kubernetes:[CONTEXT/]NAMESPACE/POD[/CONTAINER][:PATH] by kubectl(1), so that the kubeconfig and its logins are the user's.
+ * kubernetes:[CONTEXT/]NAMESPACE/POD[/CONTAINER][:PATH] by kubectl(1), so that the kubeconfig and
+ * its logins are the user's.
  *
- * kubectl reaches a pod by its name. The pod's UID is looked up once and compared before each session: another pod that
- * got the name is another sandbox. The ID that is shown is the source's with that UID behind it, and may be given so.
+ * kubectl reaches a pod by its name. The pod's UID is looked up once and compared before each
+ * session: another pod of that name is another sandbox. The ID that is shown is the source's with
+ * "@UID" behind it, and is accepted as a source, too.
  */
 #include "providers/base/cleanup.h"
 #include "providers/command/command.h"
@@ -40,7 +42,7 @@ struct part {
 struct source {
 	struct part parts[PARTS_MAX];
 	size_t count;
-	struct part uid; /* that was asked for; length 0: any */
+	struct part uid; /* the UID asked for; length 0: any */
 	size_t len;
 };
 
@@ -53,7 +55,7 @@ static bool read_part(struct source *s, const char *text, const char *bytes)
 	return p->len && !strchr("-.@", *p->text);
 }
 
-/* An "@" is of a context, or of what follows the last name. */
+/* An "@" belongs to a context, or to the text behind the last name. */
 static bool read_source(struct source *s, const char *text)
 {
 	bool is_good;
@@ -100,7 +102,7 @@ static bool has_line(const char *text, struct part wanted)
 	return false;
 }
 
-/* Of three names the first is a context where the user has one of that name. */
+/* The first of three names is a context if the user has one of that name. */
 static enum err begins_with_context(struct command *c, const struct source *s,
 	const struct call *call, bool *out, struct error *e)
 {
@@ -118,9 +120,9 @@ static enum err begins_with_context(struct command *c, const struct source *s,
 	return kind;
 }
 
-/* ---- What is known of it ---- */
+/* ---- Facts about a pod ---- */
 
-/* The lines of what kubectl is asked for, in this order. */
+/* The lines that kubectl is asked for, in this order. */
 enum fact { FACT_UID, FACT_PHASE, FACT_REASON, FACT_DEFAULT, FACT_CONTAINERS, FACTS };
 
 static const char facts_wanted[] =
@@ -156,7 +158,7 @@ static bool split(struct pod *p)
 	return *p->facts[FACT_UID] && *p->facts[FACT_PHASE];
 }
 
-/* c->options: where the pod is, its name, and last, once that is known, the container. */
+/* c->options: the place of the pod, its name, and at the end, once known, the container. */
 static enum err inspect(
 	struct command *c, const struct call *call, struct pod *out, struct error *e)
 {
@@ -188,7 +190,7 @@ static enum err tell_state(
 	return kind;
 }
 
-/* ---- Finding it ---- */
+/* ---- Finding a pod ---- */
 
 static enum err check_running(struct command *c, const struct pod *pod, struct error *e)
 {
@@ -200,7 +202,7 @@ static enum err check_running(struct command *c, const struct pod *pod, struct e
 		c->given, pod->facts[FACT_PHASE], *reason ? ": " : "", reason);
 }
 
-/* As kubectl chooses, but without its remark about that. */
+/* Chooses as kubectl does, but avoids its remark about the choice. */
 static enum err choose_container(
 	struct command *c, const struct pod *pod, struct part given, struct error *e)
 {
@@ -267,7 +269,7 @@ static enum err find(struct command *c, const struct provider_config *cfg, const
 	return kind || cfg->account_only ? kind : check_running(c, &pod, e);
 }
 
-/* ---- Its words ---- */
+/* ---- Arguments of kubectl ---- */
 
 static enum err check(struct command *c, const struct call *call, struct error *e)
 {

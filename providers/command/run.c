@@ -1,4 +1,4 @@
-/* Programs in the sandbox: each is a session of its own, and the helper that is kept is the one that stays. */
+/* Programs in the sandbox: each is a session of its own; the session of the helper stays. */
 #include "providers/base/cleanup.h"
 #include "providers/command/command.h"
 #include "providers/errno_words.h"
@@ -8,14 +8,14 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* Text may be four times as long as what it says, and what that is Linux bounds. */
+/* Quoted text may be four times as long as the original, whose length Linux bounds. */
 #define TEXT_MAX ((size_t)16 * 1024 * 1024)
-/* More words than any caller has. */
+/* More words than any caller passes. */
 #define ARGC_MAX 1024
 
 /* ---- A shell's line ---- */
 
-/* The shell becomes the program. */
+/* The shell becomes the program by exec. */
 static enum err put_text(
 	struct buf *text, const char *const *argv, const char *rest, struct error *e)
 {
@@ -54,7 +54,7 @@ static enum err begin(struct command *c, struct session *s, unsigned flags, cons
 	return kind ? command_judge(c, s, &why, e) : ERR_OK;
 }
 
-/* ---- To their end ---- */
+/* ---- Running a program to its end ---- */
 
 struct output {
 	struct session *session;

@@ -16,9 +16,12 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* A program whose input has ended ends; past this it is told to, and past this again killed. */
+/*
+ * A program ends when its input does: after this time SIGTERM is sent, and after this time again
+ * SIGKILL.
+ */
 #define END_MS 2000
-/* What start-up files may print before a shell begins. */
+/* The most output of start-up files before a shell begins. */
 #define NOISE_MAX ((size_t)1024 * 1024)
 #define PIECE     ((size_t)16 * 1024)
 
@@ -26,9 +29,9 @@
 
 enum session_fd { SESSION_IN, SESSION_OUT, SESSION_ERR, SESSION_FDS };
 
-/* ---- Starting it ---- */
+/* ---- Starting a program ---- */
 
-/* The program's own end blocks, as it expects. */
+/* The program's end of the socket blocks, as programs expect. */
 static enum err open_socket(int *ours, int *theirs, struct error *e)
 {
 	int ends[2];
@@ -78,9 +81,9 @@ enum err session_start(
 		&s->pid, how, words->argv, (const int[SESSION_FDS]){ in, in, err }, SESSION_FDS, e);
 }
 
-/* ---- What it says ---- */
+/* ---- Kept output ---- */
 
-/* The last of it is kept. */
+/* Appends, and keeps the last SESSION_SAID_MAX bytes. */
 static void keep_last(struct buf *b, const void *bytes, size_t len)
 {
 	const char *from = bytes;
@@ -129,7 +132,7 @@ const char *session_words(struct session *s)
 
 /* ---- Waiting ---- */
 
-/* Until one of its descriptors is ready: `events` of the socket. */
+/* Waits until a descriptor is ready: the socket for `events`. */
 static enum err wait_for(struct session *s, const struct call *call, short events,
 	struct pollfd p[3], struct error *e)
 {
@@ -227,8 +230,8 @@ static enum err make_mark(struct mark *m, struct error *e)
 }
 
 /*
- * What is at hand is looked at, and taken up to the end of the mark: the rest is for whoever comes next. *taken 0: the
- * output has ended.
+ * Peeks at the available output and takes it up to the end of the mark: the rest is for the next
+ * reader. *taken 0: the output has ended.
  */
 static bool take_up_to_mark(
 	struct session *s, const struct mark *m, struct buf *before, size_t *taken)
@@ -288,7 +291,7 @@ static enum err await_mark(
 			      NOISE_MAX);
 }
 
-/* In two words, so that an echo of the line is no mark. */
+/* The mark is sent in two words, so that an echo of the line is no mark. */
 enum err session_open(
 	struct session *s, const struct call *call, const struct buf *text, struct error *e)
 {
@@ -310,7 +313,7 @@ enum err session_open(
 	return kind ? error_set(e, kind, "%s", why.text) : await_mark(s, call, &m, e);
 }
 
-/* ---- Its end ---- */
+/* ---- The end of a program ---- */
 
 static bool ends_within(pid_t pid, int64_t ms)
 {
@@ -344,7 +347,7 @@ static enum err await_end(
 	return kind;
 }
 
-/* The program has ended: what the pipe holds is the rest, for others may write there for ever. */
+/* Reads what the pipe holds after the program has ended: other processes may keep writing to it. */
 static enum err read_rest(struct session *s, const struct call *call, session_sink sink,
 	void *context, struct error *e)
 {
@@ -358,7 +361,10 @@ static enum err read_rest(struct session *s, const struct call *call, session_si
 	return kind;
 }
 
-/* A program in the background of the sandbox may hold its outputs open: its own end is enough for standard error. */
+/*
+ * A background process of the sandbox may hold both outputs open: the program's end is enough for
+ * standard error.
+ */
 enum err session_follow(struct session *s, const struct call *call, session_sink sink,
 	void *context, int *exit_code, struct error *e)
 {

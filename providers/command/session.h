@@ -1,11 +1,12 @@
 /*
- * session.h - a program of this machine that reaches a sandbox: started, spoken with by its standard input and output, and
- * ended.
+ * session.h - a program of this machine that reaches a sandbox: its start, its standard input and
+ * output, its end.
  *
- * What it is to run there is a shell that reads its commands from its input (session_open()). So neither the words of the
- * program nor a login shell of any kind ever has anything of ours to quote. The first line tells the shell to print a mark
- * that nobody else prints. What comes before the mark is the talk of start-up files, and skipped; nothing else is sent
- * before it, since a shell may read more of its input than it needs.
+ * The program runs a shell there that reads its commands from standard input (session_open()). So
+ * nothing of ours has to be quoted for the program's arguments or for a login shell. The first line
+ * makes the shell print a unique mark. Output before the mark comes from start-up files and is
+ * skipped. Only that line is sent before the mark, since a shell may read more of its input than
+ * needed.
  */
 #pragma once
 
@@ -15,21 +16,23 @@
 
 #include <sys/types.h>
 
-/* Of what it says on its standard error, and before the mark: the last bytes. */
+/*
+ * The size of the kept text of standard error, and of the output before the mark: the last bytes.
+ */
 #define SESSION_SAID_MAX 2000
 
 enum session_flags {
-	SESSION_APART = 1, /* from a terminal: nobody is asked, and no key ends it */
-	SESSION_KEPT = 2,  /* what it says on standard error is kept until it ends, not read */
+	SESSION_APART = 1, /* without a terminal: the program cannot ask, and no key ends it */
+	SESSION_KEPT = 2,  /* standard error is kept in memory until the end, not read */
 };
 
 struct session {
-	pid_t pid; /* 0: none, or it was waited for */
-	int fd;    /* its input and output, which never blocks; -1: closed */
-	int err;   /* its standard error: a pipe, or, SESSION_KEPT, a file in memory; -1: ended */
+	pid_t pid; /* 0: none, or already waited for */
+	int fd;    /* standard input and output, which never blocks; -1: closed */
+	int err;   /* standard error: a pipe, or with SESSION_KEPT a file in memory; -1: ended */
 	bool is_kept;
-	struct buf said;  /* on standard error */
-	struct buf noise; /* before the mark */
+	struct buf said;  /* text of standard error */
+	struct buf noise; /* output before the mark */
 };
 
 #define SESSION_NONE                                                                               \
@@ -39,38 +42,38 @@ struct session {
 	}
 #define AUTO_SESSION __attribute__((cleanup(session_release)))
 
-/* Takes either output as it comes; anything but ERR_OK ends the reading. */
+/* Receives both outputs piece by piece; any result but ERR_OK ends the reading. */
 typedef enum err (*session_sink)(
 	void *context, bool is_error, const void *bytes, size_t len, struct error *e);
 
-/* ERR_NOT_FOUND: there is no such program here. */
+/* ERR_NOT_FOUND: the program is not installed here. */
 enum err session_start(
 	struct session *s, const struct words *words, unsigned flags, struct error *e);
 
 /*
- * Has the shell at its other end read `text`, a line, and returns when that begins. ERR_UNREACHABLE: the program ended
- * before; session_words() then has why.
+ * Makes the shell at the other end read `text`, a line, and returns when the line begins to run.
+ * ERR_UNREACHABLE: the program ended before; session_words() then has the reason.
  */
 enum err session_open(
 	struct session *s, const struct call *call, const struct buf *text, struct error *e);
 
-/* Sends it all; with what it says meanwhile kept for session_words(). */
+/* Sends all bytes. Output that arrives meanwhile is kept for session_words(). */
 enum err session_send(
 	struct session *s, const struct call *call, const void *bytes, size_t len, struct error *e);
-/* No more will be sent. */
+/* Ends the input. */
 void session_send_end(struct session *s);
 
-/* Hands both outputs on until they end, and waits for the program; *exit_code is as a shell's. */
+/* Passes both outputs on until they end, and waits for the program; *exit_code is as a shell's. */
 enum err session_follow(struct session *s, const struct call *call, session_sink sink,
 	void *context, int *exit_code, struct error *e);
 
-/* What the program complained of: its standard error, else what came instead of the mark; "": nothing. */
+/* The program's error text: standard error, or else the output in place of the mark; "": none. */
 const char *session_words(struct session *s);
 
-/* Gives away the descriptor and the process of one that goes on. */
+/* Gives away the descriptor and the process of a session that goes on. */
 void session_take(struct session *s, int *fd, pid_t *pid);
 
-/* Closes its input; a program that does not end by that is ended. */
+/* Closes the input; a program that does not end then is terminated. */
 void session_release(struct session *s);
-/* Waits for a process that is to end, for a while, and ends it then. */
+/* Waits for a process that should end, and terminates it after a while. */
 void session_reap(pid_t pid);

@@ -1,8 +1,10 @@
 /*
- * ssh:[USER@]HOST[:PORT][:PATH] by ssh(1): ~/.ssh/config, agents, jump hosts and known_hosts are the user's own.
+ * ssh:[USER@]HOST[:PORT][:PATH] by ssh(1): ~/.ssh/config, agents, jump hosts and known_hosts are
+ * the user's own.
  *
- * The sessions of a mount share one connection, whose socket is in a directory of the mount's own; the user's own
- * connections are left alone. It ends with the mount, or a minute after one that was killed.
+ * The sessions of a mount share one connection, whose socket is in a directory of the mount's own;
+ * the user's own connections are not used. The connection ends with the mount, or a minute after a
+ * mount that was killed.
  */
 #include "providers/base/cleanup.h"
 #include "providers/command/command.h"
@@ -18,7 +20,7 @@
 #define HOST_BYTES     LETTERS_DIGITS "._-"
 #define ADDRESS_BYTES  "0123456789abcdefABCDEF:.%" LETTERS_DIGITS
 
-/* The end of a mount does not wait for a host that is gone. */
+/* The end of a mount does not wait longer for an unreachable host. */
 #define CLOSE_MS 5000
 
 static const struct complaint complaints[] = {
@@ -37,7 +39,7 @@ static const struct complaint complaints[] = {
 /* ---- The address ---- */
 
 struct address {
-	const char *user, *host, *port; /* lengths 0: not given */
+	const char *user, *host, *port; /* length 0: not given */
 	size_t user_len, host_len, port_len, len;
 };
 
@@ -63,7 +65,7 @@ static bool read_host(struct address *a, const char *text)
 	return a->host_len && *a->host != '-' && (!is_address || a->host[a->host_len] == ']');
 }
 
-/* Digits alone are a port; a directory of that name is ./DIGITS. */
+/* Digits alone are a port; a directory of such a name is ./DIGITS. */
 static void read_port(struct address *a, const char *text)
 {
 	size_t len = *text == ':' ? strspn(text + 1, DIGITS) : 0;
@@ -102,7 +104,10 @@ static enum err take_id(const char *text, size_t *len, struct error *e)
 
 /* ---- Options ---- */
 
-/* Those that sshfs users have in fstab, beside what all mounts take. What begins with a capital is ssh's own. */
+/*
+ * Options that sshfs users have in fstab, besides those of all mounts. A name with a capital is
+ * ssh's own.
+ */
 static const struct client_option options[] = {
 	{ "ssh_option=", NULL }, /* NAME=VALUE of ssh_config(5) */
 	{ "compression=", NULL },
@@ -129,7 +134,7 @@ static const struct client_option options[] = {
 	{ "TCPKeepAlive=", NULL },
 	{ "User=", NULL },
 	{ "UserKnownHostsFile=", NULL },
-	/* Always so, or of no meaning here. */
+	/* These always hold, or mean nothing here. */
 	{ "reconnect", NULL },
 	{ "delay_connect", NULL },
 	{ "auto_cache", NULL },
@@ -162,9 +167,9 @@ static void take_option(struct words *to, const char *option)
 		words_add(to, "-o%s", option);
 }
 
-/* ---- Its words ---- */
+/* ---- Arguments of ssh ---- */
 
-/* What the user asks for comes first: to ssh the first value counts. */
+/* The user's options come first: ssh takes the first value. */
 static void put_options(const struct command *c, bool asks, struct words *out)
 {
 	static const char *const always[] = { "-T", "-x", "-a", "-oRemoteCommand=none",
@@ -192,7 +197,7 @@ static void put_destination(const struct command *c, struct words *out)
 	words_add(out, "%.*s", (int)a.host_len, a.host);
 }
 
-/* `exec`: every login shell knows it, and none of them stays. */
+/* Every login shell has `exec`, which replaces it. */
 static void put_words(const struct command *c, bool asks, struct words *out)
 {
 	words_add(out, "ssh");
@@ -237,7 +242,7 @@ static void end_connection(struct command *c)
 	command_ask(c, &call, &words, &ignored, NULL);
 }
 
-/* What a connection that fell silent left there. */
+/* Removes the directory with the socket that a silent connection left. */
 static void remove_dir(const char *path)
 {
 	DIR *dir = opendir(path);

@@ -1,5 +1,5 @@
 /*
- * words.h - the words of a program that is about to be started, each of them ours.
+ * words.h - the argument list of a program to be started.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct words {
 void words_release(struct words *w);
 
 __attribute__((format(printf, 2, 3))) void words_add(struct words *w, const char *format, ...);
-/* Several, ended by NULL. */
+/* Adds several words, ended by NULL. */
 void words_add_all(struct words *w, const char *const *words);
-/* ERR_OK, or why one is missing. */
+/* ERR_OK, or the error why a word is missing. */
 enum err words_check(const struct words *w, struct error *e);

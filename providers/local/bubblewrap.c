@@ -1,16 +1,19 @@
 /*
  * How a command is run:
  *
- *      we ── bwrap (our child) ── bwrap (process 1 of the jail) ── /bin/sh PROLOGUE, which becomes the command
+ *      we ── bwrap (our child) ── bwrap (process 1 of the jail) ── /bin/sh PROLOGUE
  *
- * bwrap's options travel in a file (JAIL_ARGS) and its own environment is empty, because the jail's processes can read
- * both in /proc/1. The prologue reports on JAIL_REPORT that the jail stands and the command begins: until then all that
- * appears on standard error is bwrap's complaint. Standard input is a file in memory, so nothing has to be fed. When our
- * child ends so does process 1 (--die-with-parent), and with that the kernel ends everything in the jail. While the jail
- * is being made process 1 has not asked for that yet, so whoever kills our child kills process 1 first.
+ * The shell of the prologue becomes the command. bwrap's options travel in a file (JAIL_ARGS), and
+ * its own environment is empty, because the jail's processes can read both in /proc/1. The prologue
+ * reports on JAIL_REPORT that the jail stands and the command begins: standard error before that is
+ * an error of bwrap. Standard input is a file in memory, so no thread has to write it. When our
+ * child ends, so does process 1 (--die-with-parent), and then the kernel ends every process of the
+ * jail. While the jail is being made process 1 has not asked for that yet, so process 1 is killed
+ * before our child.
  *
- * What bounds a command: process 1 waits (JAIL_GATE) until it is in the cgroup, where there is one. Without one the
- * prologue sets rlimits. The kernel counts no processes of root's, so those are counted here, while the command runs.
+ * Limits: process 1 waits (JAIL_GATE) until it is in the cgroup, where there is one. Otherwise the
+ * prologue sets rlimits. The kernel counts no processes of root's, so those are counted here, while
+ * the command runs.
  */
 #include "providers/local/bubblewrap.h"
 
@@ -36,25 +39,25 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* After TERM a command has so long to tidy up before KILL: provider.h. */
+/* The time from TERM to KILL, for a command to tidy up: provider.h. */
 #define TERM_GRACE_MS 5000
 /*
- * A bwrap that was started tells of process 1 within milliseconds, on a busy machine within seconds; one that does not is
- * killed without it.
+ * bwrap reports process 1 within milliseconds after its start, on a busy machine within seconds;
+ * after this time bwrap is killed without the report.
  */
 #define TELL_MS 10000
-/* How often processes are counted: a fork bomb has some thousand by then. */
+/* The interval of counting processes: a fork bomb has some thousand by then. */
 #define COUNT_MS 50
 /* Options of bwrap, mostly the environment of the request. */
 #define ARGS_MAX (4 * 1024 * 1024)
-/* What bwrap says when it cannot make the jail is a line or two. */
+/* An error of bwrap while it makes the jail is a line or two. */
 #define COMPLAINT_MAX 4096
 /* Linux's MAX_ARG_STRLEN: one argument of execve(2) with its NUL. */
 #define ARGUMENT_MAX (32 * 4096)
-/* Where the text of a longer command lies in the jail. */
+/* The file in the jail with the text of a longer command. */
 #define LONG_COMMAND "/run/sandboxfs/command"
 
-/* The descriptors bwrap is started with; the last only for a long command. */
+/* The descriptors of bwrap; the last one only for a long command. */
 enum jail_fd {
 	JAIL_IN,
 	JAIL_OUT,
@@ -70,9 +73,9 @@ enum jail_fd {
 };
 
 /*
- * $1 is where to run, $2 how many KiB a process may have, $3 how many processes there may be, 0: any; the rest is what
- * /bin/sh is to run. Our own umask is 0, as a mount needs it. A limit that is lower already stays. What is ulimit -u in
- * bash is -p in dash and busybox.
+ * $1 is the directory, $2 the limit of a process in KiB, $3 the limit of processes (0: none); the
+ * rest is for /bin/sh. Our own umask is 0, as a mount needs. A lower limit stays. The option is
+ * ulimit -u in bash, -p in dash and busybox.
  */
 static const char prologue[] = "umask 022; cd \"$1\" 2>/dev/null || { echo d >&5; exit 1; }; "
 			       "[ \"$2\" = 0 ] || ulimit -v \"$2\" 2>/dev/null; "
@@ -95,7 +98,9 @@ static const char *const etc_patterns[] = { "alternatives", "ca-certificates",
 	"shells", "skel", "ssl/certs", "ssl/openssl.cnf", "terminfo", "timezone", "vim",
 	"xattr.conf", "xml" };
 
-/* Of root's capabilities those that building and installing need; none that reaches past the jail. */
+/*
+ * The capabilities of root that builds and installations need; none of them reaches past the jail.
+ */
 static const struct {
 	unsigned number;
 	const char *name;
@@ -105,10 +110,13 @@ static const struct {
 	{ CAP_SETPCAP, "CAP_SETPCAP" }, { CAP_SETUID, "CAP_SETUID" },
 	{ CAP_SYS_CHROOT, "CAP_SYS_CHROOT" } };
 
-/* What root could reach the machine through without any capability, by owning the files. bwrap covers some others. */
+/*
+ * Directories of /proc through which root could change the machine without a capability, by owning
+ * the files. bwrap covers some others.
+ */
 static const char *const proc_dirs[] = { "/proc/sys", "/proc/fs", "/proc/acpi", "/proc/scsi" };
 
-/* Why namespaces may be forbidden, and what lets them be made. */
+/* The settings that forbid namespaces, and the commands that allow them. */
 static const struct {
 	const char *setting;
 	char forbids;
@@ -131,7 +139,7 @@ static void put_words(struct buf *args, const char *const *words)
 }
 #define put(args, ...) put_words(args, (const char *const[]){ __VA_ARGS__, NULL })
 
-/* On a merged /usr these are links into it, elsewhere directories. */
+/* On a merged /usr these are links into /usr, elsewhere directories. */
 static void put_system_dir(struct buf *args, const char *name)
 {
 	char path[32], target[VERB_LINK_MAX];
@@ -162,7 +170,10 @@ static void put_etc(struct buf *args)
 	}
 }
 
-/* The mode of a file in /proc is the same in all of its mounts, and root is its owner: so root gets it read-only. */
+/*
+ * The mode of a file in /proc is the same in all mounts of /proc, and root owns it: so root gets
+ * /proc read-only.
+ */
 static void put_proc(struct buf *args)
 {
 	put(args, "--proc", "/proc");
@@ -173,7 +184,10 @@ static void put_proc(struct buf *args)
 	put(args, "--remount-ro", "/proc");
 }
 
-/* bwrap shows the machine's own devices, whose modes and owners root could change: the sandbox's lie over them. */
+/*
+ * bwrap shows the machine's own devices, whose modes and owners root could change: the sandbox's
+ * devices cover them.
+ */
 static void put_devices(struct buf *args, const struct jail *jail)
 {
 	put(args, "--dev", "/dev");
@@ -186,7 +200,7 @@ static void put_devices(struct buf *args, const struct jail *jail)
 	}
 }
 
-/* bwrap makes missing parents too, but for their owner alone; in root's jail there may be others. */
+/* bwrap would make missing parents for their owner alone; root's jail may have other users. */
 static void put_parents(struct buf *args)
 {
 	static const char *const parents[] = { "/etc", "/etc/default", "/etc/ssl", "/var" };
@@ -231,7 +245,7 @@ static void put_environment(struct buf *args, const struct jail *jail, const cha
 	}
 }
 
-/* bwrap 0.8 silently keeps every capability when it is asked to keep one that we do not have. */
+/* bwrap 0.8 silently keeps every capability when asked to keep one that we do not have. */
 static uint64_t own_capabilities(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -280,22 +294,26 @@ _Static_assert(
 	JAIL_INFO == 4 && JAIL_FILTER == 6 && JAIL_GATE == 7 && JAIL_RESOLV == 8 && JAIL_TEXT == 9,
 	"put_all() names them");
 
-/* ---- Starting it ---- */
+/* ---- Starting a command ---- */
 
 struct run {
-	pid_t pid; /* bwrap; 0 once it was waited for */
+	pid_t pid; /* bwrap; 0 after waitpid(2) */
 	int pid_fd;
-	/* Process 1 of the jail in our own numbers, which leads the session of the command; 0: not known yet. */
+	/*
+	 * Process 1 of the jail as numbered here, which leads the session of the command; 0: not
+	 * known yet.
+	 */
 	pid_t session;
 	int out, err, info, report; /* our ends of the pipes; -1: ended */
-	int gate;                   /* process 1 goes on when it is closed */
+	int gate;                   /* process 1 goes on when this is closed */
 	struct nat nat;
-	int64_t pids_max; /* counted here; 0: not */
+	int64_t pids_max; /* counted by this thread; 0: no count */
 	bool has_started, no_directory, timed_out, had_too_many;
-	bool goes_before; /* this thread does, which had that niceness */
+	bool goes_before; /* this thread has a raised priority, and had `niceness` */
 	int niceness;
-	int64_t deadline_ms; /* of the monotonic clock; -1: none. Then the next step of stopping it */
-	struct buf complaint; /* what bwrap said instead of starting the command */
+	/* monotonic clock, -1: none; while the command is stopped the time of the next step */
+	int64_t deadline_ms;
+	struct buf complaint; /* output of bwrap before the command started */
 };
 
 /* `ours` never blocks; `theirs` is an ordinary pipe. */
@@ -404,7 +422,7 @@ static enum err run_start(struct run *run, const struct jail *jail,
 	return kind;
 }
 
-/* What the prologue has reported so far. */
+/* Reads the report of the prologue so far. */
 static void read_report(struct run *run)
 {
 	char mark;
@@ -415,7 +433,7 @@ static void read_report(struct run *run)
 	}
 }
 
-/* ---- Stopping it ---- */
+/* ---- Stopping a command ---- */
 
 static void read_info(struct run *run)
 {
@@ -431,7 +449,7 @@ static void read_info(struct run *run)
 		run->session = (pid_t)strtol(number + strlen("\"child-pid\":"), NULL, 10);
 }
 
-/* Then it may have waited for process 1, whose number may be somebody else's by now. */
+/* An ended bwrap may have waited for process 1, whose number may be in use again. */
 static bool has_ended(const struct run *run)
 {
 	struct pollfd ended = { .fd = run->pid_fd, .events = POLLIN };
@@ -441,7 +459,7 @@ static bool has_ended(const struct run *run)
 
 /* ---- Bounds ---- */
 
-/* Until bwrap has told of process 1, or has ended. It tells before it lets that one go on. */
+/* Waits until bwrap has reported process 1, which goes on after the report, or has ended. */
 static void await_info(struct run *run)
 {
 	struct pollfd polled[] = { { .fd = run->info, .events = POLLIN },
@@ -453,7 +471,10 @@ static void await_info(struct run *run)
 	read_info(run);
 }
 
-/* A fork bomb leaves little of the processors to others: who counts goes before its processes. */
+/*
+ * Raises this thread's priority: a fork bomb leaves little time to others, and the count must not
+ * wait for it.
+ */
 static void go_before(struct run *run)
 {
 	errno = 0;
@@ -461,14 +482,14 @@ static void go_before(struct run *run)
 	run->goes_before = !errno && !setpriority(PRIO_PROCESS, 0, -20);
 }
 
-/* What process 1 starts is in the cgroup and the network with it. */
+/* Puts process 1, and with it each process that it starts, into the cgroup and the network. */
 static enum err bound(
 	struct run *run, const struct jail *jail, const struct call *call, struct error *e)
 {
 	enum err kind = ERR_OK;
 
 	await_info(run);
-	/* Without a process 1 there is a complaint. */
+	/* Without a process 1 bwrap has written an error. */
 	if (run->session <= 1)
 		return has_ended(run)
 			? ERR_OK
@@ -516,7 +537,7 @@ static void check_count(struct run *run)
 {
 	read_info(run);
 	read_report(run);
-	/* Until the command begins, the root of its session may be this machine's. */
+	/* Before the command begins, the root of its session may be this machine's. */
 	if (run->had_too_many || !run->has_started || run->session <= 1 ||
 		count_processes(run) <= run->pids_max)
 		return;
@@ -535,7 +556,7 @@ static void run_kill(struct run *run)
 	kill(run->pid, SIGKILL);
 }
 
-/* The first time TERM to all that runs in the jail, then KILL. */
+/* The first call sends TERM to all processes of the jail, the next one KILL. */
 static void run_stop(struct run *run)
 {
 	bool is_first = !run->timed_out;
@@ -580,9 +601,9 @@ static void run_release(struct run *run)
 }
 #define AUTO_RUN __attribute__((cleanup(run_release)))
 
-/* ---- Listening ---- */
+/* ---- Reading output ---- */
 
-/* Delivers one piece of a stream. `*fd` becomes -1 at its end; `*got` tells whether there was something. */
+/* Delivers one piece of a stream. `*fd` becomes -1 at the end; `*got`: whether there was output. */
 static enum err read_stream(struct run *run, int *fd, enum stream stream, execute_sink sink,
 	void *context, bool *got, struct error *e)
 {
@@ -606,7 +627,7 @@ static enum err read_stream(struct run *run, int *fd, enum stream stream, execut
 	return ERR_OK;
 }
 
-/* What is left in the pipes when everything that could write to them is gone. */
+/* Delivers the rest in the pipes after all writers are gone. */
 static enum err drain(struct run *run, execute_sink sink, void *context, struct error *e)
 {
 	bool more_out = true, more_err = true;
@@ -636,8 +657,8 @@ static bool is_due(const struct run *run)
 }
 
 /*
- * From the start to the end of bwrap: output goes to the sink, deadlines are kept. The command may have ended while the sink
- * was at work; then it was in time.
+ * From the start to the end of bwrap: delivers output and keeps deadlines. A command that ended
+ * while the sink was at work was in time.
  */
 static enum err run_listen(
 	struct run *run, const struct call *call, execute_sink sink, void *context, struct error *e)
@@ -669,7 +690,7 @@ static enum err run_listen(
 	}
 }
 
-/* ---- How it ended ---- */
+/* ---- The result ---- */
 
 static enum err namespaces_forbidden(const char *complaint, struct error *e)
 {
@@ -689,9 +710,10 @@ static enum err namespaces_forbidden(const char *complaint, struct error *e)
 }
 
 /*
- * Seen from 0.8 and 0.9: "bwrap: No permissions to create new namespace, likely because the kernel does not allow
- * non-privileged user namespaces. ...", "bwrap: Creating new namespace failed: Operation not permitted" and, under
- * Ubuntu's AppArmor, "bwrap: setting up uid map: Permission denied".
+ * Errors of bwrap 0.8 and 0.9: "bwrap: No permissions to create new namespace, likely because the
+ * kernel does not allow non-privileged user namespaces. ...", "bwrap: Creating new namespace
+ * failed: Operation not permitted" and, under Ubuntu's AppArmor, "bwrap: setting up uid map:
+ * Permission denied".
  */
 static enum err not_started(struct run *run, const char *cwd, struct error *e)
 {
@@ -723,7 +745,10 @@ static enum err run_result(
 	}
 	if (!run->has_started)
 		return not_started(run, cwd, e);
-	/* bwrap passes on the command's status, 128 + N for a signal. Its own death tells nothing of the command. */
+	/*
+	 * bwrap returns the command's status, 128 + N for a signal. A signal that ended bwrap
+	 * itself says nothing about the command.
+	 */
 	result->has_exit_code = WIFEXITED(status);
 	result->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 	return ERR_OK;

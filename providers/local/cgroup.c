@@ -13,7 +13,7 @@
 
 #define MOUNT     "/sys/fs/cgroup"
 #define DIRECTORY (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-/* Of time that cpu.max counts in, in microseconds: the kernel's default. */
+/* The period of cpu.max in microseconds: the kernel's default. */
 #define PERIOD_US 100000
 
 static enum err unsupported(struct error *e, const char *why)
@@ -38,7 +38,7 @@ static bool write_number(int dir, const char *file, int64_t number)
 	return write_file(dir, file, text);
 }
 
-/* Whether `word` is one of those in the file, between blanks. */
+/* Whether `word` is one of the blank-separated words in the file. */
 static bool has_word(int dir, const char *file, const char *word)
 {
 	AUTO_CLOSE int fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
@@ -55,9 +55,9 @@ static bool has_word(int dir, const char *file, const char *word)
 	return false;
 }
 
-/* ---- The place ---- */
+/* ---- The place of the group ---- */
 
-/* The kernel enables none in a group that has processes of its own, but for the first of all. */
+/* The kernel enables no controller in a group with processes, except in the root group. */
 static bool enable(int group, const char *controller)
 {
 	char text[32];

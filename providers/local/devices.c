@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-/* Linux's numbers, the same everywhere. */
+/* Linux's numbers, the same on every architecture. */
 const struct local_device local_devices[] = { { "null", 1, 3 }, { "zero", 1, 5 }, { "full", 1, 7 },
 	{ "random", 1, 8 }, { "urandom", 1, 9 }, { "tty", 5, 0 }, { .name = NULL } };
 
-/* A command may have taken its own devices' modes away; the next mount has them again. */
+/* A command may have changed the modes of its devices; each open restores them. */
 static bool make(int dir, const struct local_device *d)
 {
 	if (mknodat(dir, d->name, S_IFCHR | 0666, makedev(d->major, d->minor)) && errno != EEXIST)

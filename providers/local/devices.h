@@ -1,8 +1,8 @@
 /*
  * devices.h - the devices of a sandbox.
  *
- * A jail that runs as root owns the device files it sees and could change their modes for the whole machine. So root's
- * sandboxes have files of their own for the same devices.
+ * A jail that runs as root owns the device files that are visible and could change their modes for
+ * the whole machine. So root's sandboxes have files of their own for the same devices.
  */
 #pragma once
 
@@ -14,11 +14,11 @@ struct local_device {
 	unsigned major, minor;
 };
 
-/* Those that every program counts on; the last one has no name. */
+/* The devices that every program needs; the last element has no name. */
 extern const struct local_device local_devices[];
 
 /*
- * Makes them in the directory `dir`. False: they cannot be made or used there, because we are not root, the capability is
- * missing or the file system is mounted nodev.
+ * Makes the devices in the directory `dir`. False: devices cannot be made or used there, because we
+ * are not root, the capability is missing or the file system is mounted nodev.
  */
 bool local_devices_make(int dir);

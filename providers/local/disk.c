@@ -23,7 +23,7 @@ static void name_image(const char *name, char out[NAME_SIZE])
 	snprintf(out, NAME_SIZE, ".%s.disk", name);
 }
 
-/* What it prints is for nobody. */
+/* The output of the program is dropped. */
 static enum err run(const char *const *words, struct error *e)
 {
 	AUTO_CLOSE int nothing = spawn_fd(open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -49,7 +49,7 @@ static bool is_mounted(int store, const char *name)
 		above.st_dev != here.st_dev;
 }
 
-/* ---- A new one ---- */
+/* ---- Making a disk ---- */
 
 static enum err check_new(int store, const char *name, struct error *e)
 {
@@ -108,7 +108,7 @@ static enum err make_whole(
 	return kind;
 }
 
-/* ---- Mounting it ---- */
+/* ---- Mounting a disk ---- */
 
 static enum err mount_image(
 	int store, const char *path, const char *image, const char *name, struct error *e)
@@ -126,7 +126,7 @@ static enum err mount_image(
 	return run(WORDS(MOUNT, "-o", "loop,nosuid", "-t", "ext4", from, to), e);
 }
 
-/* One at a time. */
+/* Takes the lock of the image, so that one process at a time mounts it. */
 static enum err hold(
 	int store, const char *image, int64_t asked_mb, int *fd, int64_t *mb, struct error *e)
 {
@@ -167,7 +167,7 @@ enum err local_disk_open(int store, const char *path, const char *name, int64_t 
 	return mount_image(store, path, image, name, e);
 }
 
-/* ---- Its end ---- */
+/* ---- Removing a disk ---- */
 
 bool local_disk_remove(int store, const char *path, const char *name)
 {

@@ -8,7 +8,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 
-/* How x32 marks its calls, which are otherwise those of x86-64. */
+/* The bit that marks a call of x32, whose numbers are otherwise those of x86-64. */
 #define X32_BIT 0x40000000u
 
 #define LOAD(field)                                                                                \
@@ -35,7 +35,7 @@
 		IF_IS(request_key, 1, 0), IF_IS(keyctl, 0, 1), ANSWER(SECCOMP_RET_ERRNO | ENOSYS), \
 		ANSWER(SECCOMP_RET_ALLOW)
 
-/* A jail may run the programs of every architecture that the processor understands. */
+/* A jail may run programs of every architecture that the processor supports. */
 static const struct sock_filter program[] = {
 	WITHOUT_KEYS(AUDIT_ARCH_X86_64, 248, 249, 250),
 	WITHOUT_KEYS(AUDIT_ARCH_I386, 286, 287, 288),

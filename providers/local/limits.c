@@ -79,7 +79,7 @@ enum err local_limits_write(int sandbox, const struct local_limits *l, struct er
 	return ERR_OK;
 }
 
-/* ---- What bounds ---- */
+/* ---- Applying limits ---- */
 
 enum err local_limits_bound(const struct local_limits *l, const struct provider_config *cfg,
 	struct cgroup *out, struct error *e)

@@ -17,14 +17,15 @@
 struct local {
 	struct provider base;
 	struct local_store store;
-	struct root root;              /* of the verbs in process; otherwise for its identity */
+	/* root of the verbs in process; otherwise for its identity */
+	struct root root;
 	struct helper_process process; /* HELPER_PROCESS */
 	struct jail jail;
 	struct cgroup cgroup;
-	const char *bound_by; /* NULL: by nothing, since no command will run */
+	const char *bound_by; /* NULL: no bound, since no command will run */
 	char *id;
-	char *user;      /* by name */
-	char *root_path; /* of the shown directory, in the jail */
+	char *user;      /* the user's name */
+	char *root_path; /* the shown directory's path in the jail */
 };
 
 static struct local *local_of(struct provider *p)
@@ -37,9 +38,9 @@ static enum err no_memory(struct error *e)
 	return error_set(e, ERR_NO_MEMORY, "local");
 }
 
-/* ---- Which directory is shown ---- */
+/* ---- The shown directory ---- */
 
-/* Appends the components of `text` to `path`, without what means nothing; a ".." is for nobody. */
+/* Appends the components of `text` to `path`, without empty ones and "."; ".." is refused. */
 static enum err add_components(
 	struct buf *path, const char *text, const char *whole, struct error *e)
 {
@@ -59,7 +60,7 @@ static enum err add_components(
 	return buf_check(path, "local: path", e);
 }
 
-/* `path` as the user gave it becomes an absolute one of the jail, JAIL_HOME or below. */
+/* Makes the user's `path` an absolute one of the jail, JAIL_HOME or below. */
 static enum err shown_path(const char *path, char **out, struct error *e)
 {
 	AUTO_BUF struct buf whole = BUF_INIT(PATH_LENGTH_MAX);
@@ -85,13 +86,13 @@ static const char *path_in_store(const struct local *l)
 	return l->root_path + strlen("/home/");
 }
 
-/* By the way that cannot lead out: the sandbox may have put links there. */
+/* Opens the root by the way that cannot lead out: the sandbox may have put links there. */
 static enum err open_root(struct local *l, struct error *e)
 {
 	struct error why = { 0 };
 	char staging[40];
 
-	/* Whatever happens to its name. */
+	/* The path stays right whatever happens to staging's name. */
 	snprintf(staging, sizeof staging, "/proc/self/fd/%d/.", l->store.staging_fd);
 	enum err kind =
 		root_open_below(&l->root, l->store.tree_fd, path_in_store(l), staging, &why);
@@ -194,7 +195,7 @@ static enum err fill(struct local *l, const struct provider_config *cfg, struct 
 	l->base.staging = JAIL_STAGING;
 	kind = open_root(l, e);
 	if (!kind)
-		staging_clean(&l->root, time(NULL)); /* mounts of it need no journal */
+		staging_clean(&l->root, time(NULL)); /* mounts of this sandbox need no journal */
 	return kind;
 }
 
@@ -276,7 +277,7 @@ static enum err local_delete(
 	return local_store_delete(cfg->id, e);
 }
 
-/* Its network is this machine's. */
+/* The sandbox's network is this machine's. */
 static enum err local_url(struct provider *p, const struct call *call, unsigned port,
 	struct buf *out, struct error *e)
 {

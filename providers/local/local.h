@@ -1,8 +1,9 @@
 /*
  * local.h - the embedded sandbox: a directory of this machine, commands in a jail.
  *
- * In process the verbs are the helper's functions called directly, which makes it the reference for the contract. They
- * expect umask 0. With HELPER_PROCESS the helper program serves them over two pipes.
+ * In process the verbs are direct calls of the helper's functions, which makes this provider the
+ * reference for the contract. The functions expect umask 0. With HELPER_PROCESS the helper program
+ * serves the verbs over two pipes.
  */
 #pragma once
 

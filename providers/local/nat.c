@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #define PROGRAM "slirp4netns"
-/* The descriptors it is started with. */
+/* The descriptors of slirp4netns. */
 enum nat_fd { NAT_IN, NAT_OUT, NAT_ERR, NAT_READY, NAT_EXIT, NAT_FDS };
 
 static enum err refuse(const char *why, struct error *e)
@@ -25,7 +25,10 @@ static enum err launch(struct nat *n, char *const *argv, const int fds[NAT_FDS],
 	return kind ? refuse("which is not installed: apt install " PROGRAM, e) : ERR_OK;
 }
 
-/* The program writes a byte to it; where it ends instead there is nothing to read. */
+/*
+ * Waits for the byte that the program writes when ready; an end of file means that the program has
+ * ended.
+ */
 static enum err await_ready(int ready, const struct call *call, struct error *e)
 {
 	char byte;

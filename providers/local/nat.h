@@ -1,17 +1,17 @@
 /*
- * nat.h - the network of one command that reaches others but not this machine's own 127.0.0.1, through
- * the program slirp4netns(1).
+ * nat.h - the network of one command that reaches others but not this machine's own 127.0.0.1,
+ * through the program slirp4netns(1).
  */
 #pragma once
 
 #include "providers/base/call.h"
 
-/* The name server that slirp4netns is to the command. */
+/* The name server that slirp4netns provides to the command. */
 #define NAT_RESOLV_CONF "nameserver 10.0.2.3\n"
 
 struct nat {
-	pid_t pid;   /* 0: none runs */
-	int exit_fd; /* the program ends when it is closed; -1: none */
+	pid_t pid;   /* 0: not running */
+	int exit_fd; /* the program ends when this is closed; -1: none */
 };
 
 #define NAT_NONE                                                                                   \
@@ -20,11 +20,11 @@ struct nat {
 		.exit_fd = -1                                                                      \
 	}
 
-/* ERR_UNSUPPORTED: the program is not here; the sentence has the way out. */
+/* ERR_UNSUPPORTED: the program is not installed; the sentence says what to do. */
 enum err nat_check(struct error *e);
 /*
- * For the network namespace of the process `jailed`, which waits meanwhile. ERR_UNSUPPORTED: it cannot
- * be made here.
+ * Starts the network for the network namespace of the process `jailed`, which waits meanwhile.
+ * ERR_UNSUPPORTED: the network cannot be made here.
  */
 enum err nat_start(struct nat *n, pid_t jailed, const struct call *call, struct error *e);
 void nat_stop(struct nat *n);

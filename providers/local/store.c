@@ -55,7 +55,10 @@ enum err local_store_check_name(const char *name, struct error *e)
 		name, LOCAL_NAME_MAX);
 }
 
-/* The directory of all sandboxes. As the XDG specification says, a path that is not absolute counts as unset. */
+/*
+ * Gives the directory of all sandboxes. As the XDG specification says, a path that is not absolute
+ * counts as unset.
+ */
 static enum err store_path(char **out, struct error *e)
 {
 	const char *data = secure_getenv("XDG_DATA_HOME");
@@ -73,7 +76,7 @@ static enum err store_path(char **out, struct error *e)
 	return len < 0 ? error_set(e, ERR_NO_MEMORY, "local") : ERR_OK;
 }
 
-/* Whoever could rename what is in the store could put a link there, and a jail would show what it leads to. */
+/* Refuses a store that others can write: a link put there would be shown by a jail. */
 static enum err check_own(int fd, const char *path, struct error *e)
 {
 	struct stat st;
@@ -114,7 +117,8 @@ static enum err open_store(bool make, char **path, int *out, struct error *e)
 /* ---- Opening ---- */
 
 /*
- * Gives back `mode` to a directory of ours whose owner a command has taken rights of `needed` from.
+ * Restores `mode` of a directory of ours, if a command has removed rights of `needed` from its
+ * owner.
  */
 static void repair_mode(
 	struct local_store *s, int parent, const char *name, mode_t mode, mode_t needed)
@@ -132,7 +136,10 @@ static void repair_mode(
 			(unsigned)st.st_mode & 07777, (unsigned)mode);
 }
 
-/* Opens the directory `name`, which is made when absent; a new one gets exactly `mode` whatever the umask. */
+/*
+ * Opens the directory `name`, which is made when absent; a new one gets exactly `mode`, whatever
+ * the umask.
+ */
 static enum err make_dir(int parent, const char *name, mode_t mode, int *out, struct error *e)
 {
 	AUTO_CLOSE int fd = -1;
@@ -151,7 +158,7 @@ static enum err make_dir(int parent, const char *name, mode_t mode, int *out, st
 	return ERR_OK;
 }
 
-/* The same of one that commands may have changed the mode of. */
+/* make_dir() for a directory whose mode commands may have changed. */
 static enum err make_jailed(struct local_store *s, int parent, const char *name, mode_t mode,
 	mode_t needed, int *out, struct error *e)
 {
@@ -159,7 +166,7 @@ static enum err make_jailed(struct local_store *s, int parent, const char *name,
 	return make_dir(parent, name, mode, out, e);
 }
 
-/* Opens NAME, which is made when absent, and sees to it that it is ours alone. */
+/* Opens NAME, which is made when absent, and makes sure that only we have access. */
 static enum err make_sandbox(int store, const char *name, int *out, struct error *e)
 {
 	AUTO_CLOSE int fd = -1;
@@ -174,7 +181,7 @@ static enum err make_sandbox(int store, const char *name, int *out, struct error
 	return kind;
 }
 
-/* ERR_STALE: the sandbox was deleted while we waited to hold it. */
+/* ERR_STALE: the sandbox was deleted during the wait for the lock. */
 static enum err hold(int fd, const char *name, int how, struct error *e)
 {
 	struct stat st;
@@ -189,7 +196,7 @@ static enum err hold(int fd, const char *name, int how, struct error *e)
 	return st.st_nlink ? ERR_OK : error_set(e, ERR_STALE, "local:%s was deleted", name);
 }
 
-/* Waits a moment for somebody who holds it alone: that may only be to clean. */
+/* Waits a moment for an exclusive holder, which may only be cleaning up. */
 static enum err hold_shared(int fd, const char *name, struct error *e)
 {
 	const struct timespec moment = { .tv_nsec = 10000000 };
@@ -203,7 +210,7 @@ static enum err hold_shared(int fd, const char *name, struct error *e)
 	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
-/* *is_alone: nobody else is connected, nor can be before the lock is shared. */
+/* *is_alone: no other mount is connected, nor can connect until the lock is shared. */
 static enum err open_lock(
 	struct local_store *s, int sandbox, const char *name, bool *is_alone, struct error *e)
 {
@@ -221,7 +228,10 @@ static bool is_of_killed(const char *name)
 		!strncmp(name, STAGED_FED, strlen(STAGED_FED));
 }
 
-/* What a mount or a command that was killed left: what it had open, and its jobs, which ended with it. */
+/*
+ * Removes files of a mount or a command that was killed: removed files that were open, and jobs,
+ * which ended with it.
+ */
 static void clean_staging(int staging_fd)
 {
 	AUTO_CLOSE int fd = openat(staging_fd, ".", DIRECTORY);
@@ -235,7 +245,7 @@ static void clean_staging(int staging_fd)
 			unlinkat(staging_fd, entry->d_name, 0);
 }
 
-/* ---- What commands have put where ours was ---- */
+/* ---- Entries that commands have put in the place of ours ---- */
 
 static bool is_dir(int parent, const char *name)
 {
@@ -244,7 +254,7 @@ static bool is_dir(int parent, const char *name)
 	return !fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISDIR(st.st_mode);
 }
 
-/* To a free name in `home`; of a directory that is ours, not at all. */
+/* Moves the entry to a free name in `home`, unless it is a directory of ours. */
 static void move_away(struct local_store *s, int parent, const char *name, int home)
 {
 	char moved[40];
@@ -270,7 +280,7 @@ static bool is_ours(const char *name)
 	return !strcmp(name, "user") || !strcmp(name, ".staging");
 }
 
-/* Of a sandbox whose /home was `tree`: what else is there. */
+/* Moves the other entries of a sandbox whose /home was `tree`. */
 static void move_others(int tree, int home)
 {
 	AUTO_CLOSE int fd = openat(tree, ".", DIRECTORY);
@@ -285,7 +295,7 @@ static void move_others(int tree, int home)
 			renameat2(tree, entry->d_name, home, entry->d_name, RENAME_NOREPLACE);
 }
 
-/* `home` has directories of these names, on which the jail mounts ours. */
+/* `home` needs directories of these names, on which the jail mounts ours. */
 static void clear_home(struct local_store *s, int home, bool is_alone)
 {
 	if (is_alone)
@@ -296,10 +306,10 @@ static void clear_home(struct local_store *s, int home, bool is_alone)
 	move_away(s, home, ".staging", home);
 }
 
-/* Inside NAME; on failure the caller closes what was opened. */
+/* Opens the parts inside NAME; on failure the caller closes the opened ones. */
 static enum err open_parts(struct local_store *s, int sandbox, const char *name, struct error *e)
 {
-	/* root is kept out by no mode. */
+	/* Modes do not restrict root. */
 	mode_t to_read = geteuid() ? 0500 : 0;
 	AUTO_CLOSE int home = -1;
 	bool is_alone;
@@ -507,7 +517,7 @@ static int open_to_empty(int parent, const char *name)
 	return openat(handle, ".", DIRECTORY);
 }
 
-/* A directory that holds something is moved up to `top`, so that no depth costs descriptors or stack. */
+/* Moves a directory that is not empty up to `top`, so that no depth costs descriptors or stack. */
 static int move_up(int parent, const char *name, int top, unsigned *moved)
 {
 	AUTO_CLOSE int writable = open_to_empty(parent, name);
@@ -551,7 +561,10 @@ static int empty_dir(int parent, const char *name, int top, unsigned *moved)
 	return 0;
 }
 
-/* One pass over the sandbox's own directory; the lock stays. `*left` tells whether there was anything. */
+/*
+ * Makes one pass over the sandbox's own directory, except the lock. `*left`: whether there were
+ * entries.
+ */
 static int empty_pass(int sandbox, unsigned *moved, bool *left)
 {
 	AUTO_CLOSE int fd = openat(sandbox, ".", DIRECTORY);
