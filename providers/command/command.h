@@ -29,7 +29,7 @@ struct command;
 struct complaint {
 	const char *words; /* a part of the text */
 	enum err kind;
-	const char *advice; /* what the user can do; NULL: the text itself says enough */
+	const char *advice; /* advice for the user; NULL: the text itself says enough */
 };
 
 struct transport {

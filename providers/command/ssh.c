@@ -134,7 +134,7 @@ static const struct client_option options[] = {
 	{ "TCPKeepAlive=", NULL },
 	{ "User=", NULL },
 	{ "UserKnownHostsFile=", NULL },
-	/* These always hold, or mean nothing here. */
+	/* Options that always hold, or mean nothing here. */
 	{ "reconnect", NULL },
 	{ "delay_connect", NULL },
 	{ "auto_cache", NULL },

@@ -25,7 +25,7 @@ static enum err read_body(
 	return kind;
 }
 
-/* 2020 and 2200: a service whose clock is elsewhere has none. */
+/* The years 2020 and 2200: a date outside is ignored. */
 #define DATE_MIN_S ((int64_t)1577836800)
 #define DATE_MAX_S ((int64_t)7258118400)
 
@@ -37,7 +37,7 @@ int64_t http_date_s(const struct http_exchange *x)
 	return date_s >= DATE_MIN_S && date_s <= DATE_MAX_S ? date_s : 0;
 }
 
-/* Part of a token is none. */
+/* A token that does not fit is refused: a part of it would be useless. */
 static enum err note_headers(
 	const struct http_exchange *x, struct http_answer *out, struct error *e)
 {
@@ -60,7 +60,7 @@ enum err http_read_answer(
 
 	if (kind == ERR_OK)
 		kind = note_headers(x, out, e);
-	/* Somebody else's says nothing of what was asked. */
+	/* The status of a foreign answer says nothing about the request. */
 	out->status = x->transfer.outcome.is_foreign ? 0 : http_status(x);
 	if (out->status >= 300)
 		http_blot_secrets(x, out->body.bytes, out->body.len);
@@ -88,7 +88,7 @@ static enum err perform_once(struct http *h, const struct call *call,
 	return kind;
 }
 
-/* What is wrong with other answers was repeated already (exchange_settle.c). */
+/* Only a foreign answer is repeated here: exchange_settle.c has repeated other failures. */
 enum err http_perform(struct http *h, const struct call *call, const struct http_request *request,
 	struct http_answer *out, struct error *e)
 {

@@ -11,19 +11,20 @@
 #include "providers/http/transfer.h"
 
 /*
- * A request that must arrive at most once does not go out on a connection idle for longer: servers and proxies close
- * theirs after 15 s and more, and a request that meets the closing cannot be sent again.
+ * A request that must arrive at most once never uses a connection that was idle for longer: servers
+ * and proxies close idle connections after 15 s and more, and a request that meets the close cannot
+ * be sent again.
  */
 #define CONNECTION_IDLE_MAX_S 15L
-/* Others do not either: no NAT forgets a connection sooner. */
+/* The limit for repeatable requests: no NAT drops a connection sooner. */
 #define CONNECTION_IDLE_REPEATABLE_MAX_S 60L
 
 /* A control plane and a daemon. */
 #define PLAIN_HOSTS_MAX 2
 
 /*
- * Connections that may be shared: those for what somebody waits for, and those for large exchanges
- * over TLS. Another pair takes its place when they are dropped.
+ * Connections that may be shared: `prompt` for requests that a caller waits for, `bulk` for large
+ * exchanges over TLS. After a drop another pair replaces this one.
  */
 struct connections {
 	struct connections *older;
@@ -35,34 +36,47 @@ struct http {
 	char *plain_hosts[PLAIN_HOSTS_MAX]; /* http_allow_plain(); constant once requests begin */
 	CURLM *multi;
 	pthread_t thread;
-	struct preconnect *preconnects; /* the I/O thread's */
-	int lent; /* likewise; of them, to the socket that is being opened; -1: none */
-	struct silence silence;      /* the I/O thread's */
-	struct http_sockets sockets; /* the I/O thread's */
-	/* The I/O thread's: what was asked, and what moved, until now and until the turn before. */
+	struct preconnect *preconnects; /* used by the I/O thread only */
+	/*
+	 * used by the I/O thread: the preconnect given to the socket that is being opened; -1: none
+	 */
+	int lent;
+	struct silence silence;      /* used by the I/O thread only */
+	struct http_sockets sockets; /* used by the I/O thread only */
+	/*
+	 * Used by the I/O thread: the number of asks and of moves, until now and until the turn
+	 * before.
+	 */
 	uint64_t moves, moves_seen;
-	int network_fd;      /* constant; network.h */
-	bool is_awaiting;    /* the I/O thread's; something asked for waits for a greeting */
-	int64_t greeting_ms; /* likewise; when it starts at the latest; INT64_MAX: not known yet */
-	int64_t greeting_max_ms; /* constant; GREETING_MAX_MS but in tests */
-	unsigned idle_turns;     /* the I/O thread's; in a row, in which nothing moved */
-	_Atomic uint64_t turns;  /* of the I/O thread */
+	int network_fd;   /* constant; network.h */
+	bool is_awaiting; /* used by the I/O thread: a request waits for a greeting */
+	/* used by the I/O thread: the latest start of that request; INT64_MAX: not known yet */
+	int64_t greeting_ms;
+	int64_t greeting_max_ms; /* constant; GREETING_MAX_MS except in tests */
+	unsigned idle_turns;     /* used by the I/O thread: turns in a row without a moved byte */
+	_Atomic uint64_t turns;  /* turns of the I/O thread */
 
 	pthread_mutex_t lock;
 	struct preconnect *preconnects_asked; /* lock */
-	int preconnects_ready;                /* lock; how often one stood */
-	uint64_t drops;                       /* lock; how often connections were dropped */
-	struct transfer *first, *last;        /* lock; asking for something */
-	struct connections *connections;      /* lock; the newest first, only the newest used */
-	size_t exchanges;                     /* lock */
-	bool is_closing;                      /* lock */
+	int preconnects_ready;                /* under the lock; how many were connected */
+	/* under the lock; how often connections were dropped */
+	uint64_t drops;
+	struct transfer *first, *last; /* under the lock; the queue of asks */
+	/* under the lock; the newest first, only the newest used */
+	struct connections *connections;
+	size_t exchanges; /* lock */
+	bool is_closing;  /* lock */
 	struct foreign_answers foreign;
-	int64_t slept_ms; /* lock; how long the machine had slept in all when something was asked last */
+	/* under the lock; the machine's total time of sleep at the last ask */
+	int64_t slept_ms;
 };
 
-/* Any thread, before a request: connections from before the machine slept lead nowhere, and are dropped. */
+/*
+ * For any thread, before a request: drops connections from before the machine slept, which lead
+ * nowhere.
+ */
 void client_note_sleep(struct http *h);
-/* wait.c: the I/O thread waits until there may be something to do. */
+/* wait.c: the I/O thread waits until there may be work. */
 void client_wait(struct http *h);
-/* Any thread: has the I/O thread do it, in order. `ask`: enum transfer_ask. */
+/* For any thread: queues an ask for the I/O thread, in order. `ask`: enum transfer_ask. */
 void client_ask(struct http *h, struct transfer *t, unsigned ask);

@@ -49,7 +49,7 @@ static enum err take_headers(
 	return kind;
 }
 
-/* libcurl's form: any host and port, then the address, and the port stays. */
+/* libcurl's form: any host and port, then the address; the port stays. */
 static enum err take_address(struct http_exchange *x, const char *address, struct error *e)
 {
 	AUTO_FREE char *line = NULL;
@@ -63,7 +63,7 @@ static enum err take_address(struct http_exchange *x, const char *address, struc
 	return x->address ? ERR_OK : error_set(e, ERR_NO_MEMORY, "a request");
 }
 
-/* Plain HTTP has a connection for each exchange that runs anyway. */
+/* Over plain HTTP each running exchange has a connection for itself anyway. */
 static bool is_bulk(const struct transfer *t)
 {
 	return (t->flags & HTTP_BULK || t->body_len >= HTTP_BULK_MIN) &&
@@ -138,7 +138,7 @@ enum err http_begin(struct http *h, const struct http_request *request, struct h
 	return ERR_OK;
 }
 
-/* Once it returned the I/O thread knows nothing of it any more; nothing must be asked of that thread again. */
+/* After this the I/O thread has no reference to the exchange, and no ask for it may follow. */
 static void stop(struct http_exchange *x)
 {
 	struct transfer *t = &x->transfer;
@@ -153,7 +153,7 @@ static void stop(struct http_exchange *x)
 
 void http_end(struct http_exchange *x)
 {
-	/* The body is the caller's again, so nobody may be reading from it. */
+	/* The caller owns the body again, so the I/O thread must have stopped reading it. */
 	if (!x->is_stopped)
 		stop(x);
 	count(x->client, -1);
@@ -164,7 +164,7 @@ void http_end(struct http_exchange *x)
 
 enum look { LOOK_NOTHING, LOOK_PIECE, LOOK_OVER, LOOK_UNSETTLED, LOOK_FOREIGN };
 
-/* The reader gets the full buffer, the I/O thread the empty one. */
+/* Exchanges the buffers: the reader gets the full one, the I/O thread the empty one. */
 static void take_piece_locked(struct http_exchange *x)
 {
 	struct transfer *t = &x->transfer;
@@ -183,7 +183,7 @@ static enum look look_locked(struct http_exchange *x)
 
 	if (t->is_over && !x->is_settled)
 		return LOOK_UNSETTLED;
-	/* No service says so much in a refusal. */
+	/* A refusal of the service never has so many bytes. */
 	if (t->is_held && t->frame && t->is_receiving_paused && !t->is_over)
 		return LOOK_FOREIGN;
 	if (t->window.len && (!t->is_held || t->is_receiving_paused || t->is_over)) {
@@ -208,7 +208,7 @@ static enum look look(struct http_exchange *x)
 	return found;
 }
 
-/* Where nothing comes any more, idle connections beside this one may be dead as well, each for one more deadline. */
+/* After a timeout other idle connections may be dead as well, each for one more deadline. */
 static enum err give_up(struct http_exchange *x, const struct call *call, struct error *e)
 {
 	http_drop_connections(x->client);
@@ -217,7 +217,9 @@ static enum err give_up(struct http_exchange *x, const struct call *call, struct
 		(long long)call_progress_ms(call) / 1000);
 }
 
-/* So often, in ms, a caller's progress is noted for threads that wait for the same. */
+/*
+ * The interval, in ms, at which a caller's progress is recorded for threads that wait for the same.
+ */
 #define NOTED_MS 500
 
 void http_note_progress(struct http_exchange *x, const struct call *call)
@@ -230,7 +232,7 @@ void http_note_progress(struct http_exchange *x, const struct call *call)
 	x->told = sent;
 }
 
-/* Until there is something to do. What moves meanwhile moves the deadline, without waking anybody. */
+/* Waits until there is work. Moved bytes put the deadline off without waking the reader. */
 static enum err wait_for_news(struct http_exchange *x, const struct call *call, struct error *e)
 {
 	struct call rest = { .cancel = call ? call->cancel : NULL };
@@ -260,14 +262,14 @@ static enum err give_end(struct http_exchange *x, size_t *len, struct error *e)
 	return error_set(e, failure->kind, "%s", failure->text);
 }
 
-/* What the reader does between two pieces does not count against anybody. */
+/* The time that the reader spends between two pieces does not count. */
 static void begin_wait(struct http_exchange *x, const struct call *call)
 {
 	if (x->has_given || !x->since_ms)
 		x->since_ms = x->has_given ? monotonic_ms() : call_since_ms(call);
 }
 
-/* Words about a fault are no progress. */
+/* The text of a refusal is no progress. */
 static void note_given(struct http_exchange *x, const struct call *call)
 {
 	x->has_given = true;
@@ -303,7 +305,7 @@ enum err http_read(struct http_exchange *x, const struct call *call, const void 
 	return kind;
 }
 
-/* ---- What is known of it ---- */
+/* ---- Facts about the answer ---- */
 
 int http_fd(const struct http_exchange *x)
 {
@@ -326,7 +328,9 @@ int http_status(const struct http_exchange *x)
 	return status;
 }
 
-/* Once bytes of the body came nothing is added to the fields, and once it is settled nothing to the trailers. */
+/*
+ * No fields are added after bytes of the body came, and no trailers after the exchange is settled.
+ */
 const char *http_header(const struct http_exchange *x, const char *name)
 {
 	const struct transfer *t = &x->transfer;
@@ -345,7 +349,10 @@ struct foreign_answers *http_foreign_of(const struct http_exchange *x)
 	return http_foreign(x->client);
 }
 
-/* A request that runs and was not sent yet could still be sent right after the answer "no". */
+/*
+ * The exchange is stopped first: a running request that was not sent yet could be sent right after
+ * the answer "no".
+ */
 bool http_may_have_arrived(struct http_exchange *x)
 {
 	if (x->may_have_arrived || x->transfer.is_sent)

@@ -1,6 +1,6 @@
 #include "providers/http/exchange.h"
 
-/* Of a body from a source, handed on at once: one waits to be sent while the next is made. */
+/* The piece of a body from a source: one waits to be sent while the next is made. */
 #define UPLOAD_PIECE ((size_t)256 * 1024)
 
 static enum err make_ready(struct http_exchange *x, struct error *e)
@@ -15,7 +15,7 @@ static enum err make_ready(struct http_exchange *x, struct error *e)
 	place = buf_reserve(&x->ready, len);
 	if (!place)
 		return error_set(e, ERR_NO_MEMORY, "a piece of a request's body");
-	/* The time that the source takes counts against nobody. */
+	/* The time that the source takes does not count. */
 	x->since_ms -= monotonic_ms();
 	kind = x->source(x->source_context, x->made, place, len, e);
 	x->since_ms += monotonic_ms();

@@ -73,7 +73,10 @@ static bool may_repeat(const struct http_exchange *x)
 		(x->transfer.flags & HTTP_REPEATABLE || !o->was_sent);
 }
 
-/* Waits before it is sent again. The answer, or the failure, is final when the wait would outlast the caller. */
+/*
+ * Waits before the request is sent again. If the wait would pass the deadline, the answer, or the
+ * failure, is final.
+ */
 static enum err repeat(struct http_exchange *x, const struct call *call, struct error *e)
 {
 	const struct outcome *o = &x->transfer.outcome;
@@ -86,13 +89,15 @@ static enum err repeat(struct http_exchange *x, const struct call *call, struct 
 		x->is_settled = true;
 		return ERR_OK;
 	}
-	/* Nothing is wrong with the server when only a kept connection was. */
+	/* Only a kept connection was at fault, not the server: no pause. */
 	if (!o->was_stale)
 		kind = call_wait_fd(&pause, -1, 0, e);
 	if (kind != ERR_TIMEOUT)
 		return kind;
 	x->repetitions++;
-	/* Where the server closes one connection after another, others do not use up the last one. */
+	/*
+	 * Where the server closes one connection after another, the last repetition uses a new one.
+	 */
 	x->transfer.is_fresh = o->was_stale && x->repetitions == RETRY_MAX;
 	x->since_ms = last_moved_ms(x);
 	exchange_start(x);
@@ -112,7 +117,10 @@ static void log_outcome(const struct http_exchange *x)
 			(long long)o->received, (long long)o->took_ms);
 }
 
-/* Of somebody in between only who counts the requests says what was not passed on. */
+/*
+ * Whether the server did nothing. A foreign answer shows that only with 429: its sender counts the
+ * requests and has not passed this one on.
+ */
 static bool is_undone(const struct transfer *t)
 {
 	int status = t->outcome.status;

@@ -16,7 +16,9 @@ static enum err kind_of(CURLcode code)
 	case CURLE_SSL_CRL_BADFILE:
 	case CURLE_SSL_PINNEDPUBKEYNOTMATCH: return ERR_AUTH;
 	case CURLE_URL_MALFORMAT: return ERR_INVALID;
-	/* The scheme is one we know: libcurl says so of HTTP/0.9, which is an answer without a status line. */
+	/*
+	 * The scheme is always known: libcurl reports HTTP/0.9 so, an answer without a status line.
+	 */
 	case CURLE_UNSUPPORTED_PROTOCOL:
 	case CURLE_WEIRD_SERVER_REPLY:
 	case CURLE_BAD_CONTENT_ENCODING: return ERR_PROTOCOL;
@@ -27,7 +29,7 @@ static enum err kind_of(CURLcode code)
 	}
 }
 
-/* Plain http goes to this machine alone. */
+/* Whether a plain http URL is refused, since it leads to another machine. */
 static bool is_far(const struct transfer *t, CURLcode code)
 {
 	switch ((int)code) {
@@ -48,14 +50,14 @@ enum err failure_of(const struct transfer *t, CURLcode code, struct error *e)
 	const char *why = *t->error_text ? t->error_text : curl_easy_strerror(code);
 	enum err kind = kind_of(code);
 
-	/* libcurl takes an end in the middle of the headers for the end of them. */
+	/* libcurl takes an end in the middle of the headers for their end. */
 	if (kind == ERR_OK && !t->has_fields && !t->only_connects)
 		return set(t, ERR_UNREACHABLE, "the answer was cut short", e);
 	if (kind == ERR_OK)
 		return ERR_OK;
 	if (t->refusal != ERR_OK)
 		return set(t, t->refusal, t->refusal_words, e);
-	/* What libcurl 7.88 says of a header line that is too long. */
+	/* libcurl 7.88 reports a too long header line so. */
 	if (kind == ERR_NO_MEMORY && t->is_sent && !t->has_fields)
 		return set(t, ERR_PROTOCOL, "more headers than any answer needs", e);
 	if (t->sendings > 1)

@@ -1,9 +1,9 @@
 /*
- * failure.h - libcurl's results in our words; for http's own files.
+ * failure.h - libcurl's results as errors of ours; for http's own files.
  */
 #pragma once
 
 #include "providers/http/transfer.h"
 
-/* Why `t`, which ended with `code`, failed; ERR_OK: it did not. */
+/* The error of `t`, which ended with `code`; ERR_OK: no failure. */
 enum err failure_of(const struct transfer *t, CURLcode code, struct error *e);

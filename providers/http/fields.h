@@ -1,15 +1,19 @@
 /*
- * fields.h - the header fields of an answer, kept as "name NUL value NUL" one after the other; for http's own files.
+ * fields.h - the header fields of an answer, kept as "name NUL value NUL" one after the other; for
+ * http's own files.
  */
 #pragma once
 
 #include "providers/base/buf.h"
 
-/* More than any honest server sends: 100 kB is libcurl's own limit for one line. */
+/* More than any real server sends: 100 kB is libcurl's own limit for one line. */
 #define FIELDS_MAX (256 * 1024)
 
-/* `line` as it came, with or without its end; one that is no field is left out. False: too many. */
+/*
+ * `line` as received, with or without its end; a line that is no field is left out. False: too
+ * many.
+ */
 bool fields_add(struct buf *fields, const char *line, size_t len);
 
-/* The first of that name, in any case; NULL: none. */
+/* The first field of that name, in any case; NULL: none. */
 const char *fields_find(const struct buf *fields, const char *name);

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <strings.h>
 
-/* Of the answer, in the sentence about it. */
+/* The length of the quoted answer in an error. */
 #define QUOTED_MAX 120
-/* For people: whose limit that is. */
+/* For a person: the source of that limit. */
 #define TOO_LARGE                                                                                  \
 	"what stands before the service takes no larger request (nginx: client_max_body_size)"
 
@@ -21,7 +21,7 @@ static bool is_good(int status)
 
 /* ---- Types ---- */
 
-/* Without its parameters: "text/html; charset=utf-8" is text/html. */
+/* Whether `type` without its parameters is `name`: "text/html; charset=utf-8" is text/html. */
 static bool is_type(const char *type, const char *name, size_t len)
 {
 	return !strncasecmp(type, name, len) && (!type[len] || strchr(";+ \t", type[len]));
@@ -47,7 +47,7 @@ bool frame_holds(const struct http_frame *frame, int status, const char *type)
 		!(is_good(status) && is_wanted(frame->types, type ? type : ""));
 }
 
-/* ---- Whose it is ---- */
+/* ---- Own or foreign ---- */
 
 static const char *type_of(const struct http_exchange *x)
 {
@@ -56,7 +56,7 @@ static const char *type_of(const struct http_exchange *x)
 	return type ? type : "";
 }
 
-/* A good answer without a body says enough by its status. */
+/* Whether the answer is the service's. A good answer without a body says enough by its status. */
 static bool is_own(const struct http_frame *frame, const struct http_said *said)
 {
 	if (is_good(said->status) && !is_wanted(frame->types, said->type))
@@ -64,7 +64,7 @@ static bool is_own(const struct http_frame *frame, const struct http_said *said)
 	return frame->is_own(frame, said);
 }
 
-/* Its first words, in one line. `out` has room for QUOTED_MAX and the end. */
+/* The first words of the body, in one line. `out` has room for QUOTED_MAX and the end. */
 static void quote(char *out, const unsigned char *body, size_t len)
 {
 	size_t made = 0;
@@ -91,7 +91,7 @@ static void describe(const struct http_exchange *x, const struct http_said *said
 	foreign_note(http_foreign(x->client), e->text);
 }
 
-/* ---- What comes of it ---- */
+/* ---- Results of the check ---- */
 
 static struct http_said heard_locked(struct http_exchange *x)
 {
@@ -106,7 +106,7 @@ static struct http_said heard_locked(struct http_exchange *x)
 		.is_told = t->method == HTTP_GET };
 }
 
-/* One that goes on elsewhere is none of these. */
+/* Whether the held answer has to be checked. A redirection that is followed has not. */
 static bool is_to_settle(const struct http_exchange *x)
 {
 	const struct transfer *t = &x->transfer;

@@ -1,19 +1,22 @@
 /*
- * frame.h - whether an answer is in the form that its service gives answers; for http's own files.
+ * frame.h - whether an answer has the form of its service's answers; for http's own files.
  *
- * Whose an answer is, is seen in its status, its type and, of all but good ones, in its whole body.
- * So what may be somebody else's is held until it is whole, and settled before it is read.
+ * The status, the type and, except for good answers, the whole body show whether an answer is the
+ * service's. So an answer that may be foreign is held until it is whole, and checked before it is
+ * read.
  */
 #pragma once
 
 #include "providers/http/exchange.h"
 
-/* Whether the body is only to be judged. `frame` and `type` may be NULL. */
+/* Whether the body is held to be checked. `frame` and `type` may be NULL. */
 bool frame_holds(const struct http_frame *frame, int status, const char *type);
-/* Makes a failure of an answer that came whole and is not the service's. */
+/* Turns a whole answer that is not the service's into a failure. */
 void frame_settle(struct http_exchange *x, const struct call *call);
-/* The same of one that does not end: ERR_UNREACHABLE. */
+/* As frame_settle(), for an answer that does not end: ERR_UNREACHABLE. */
 enum err frame_refuse(struct http_exchange *x, struct error *e);
-/* Whether a good answer that was read whole is the service's; else it is noted: ERR_UNREACHABLE. */
+/*
+ * Whether a good answer that was read whole is the service's; else it is recorded: ERR_UNREACHABLE.
+ */
 enum err frame_check_whole(
 	struct http_exchange *x, const struct http_answer *answer, struct error *e);

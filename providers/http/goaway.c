@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is looked for stands at the beginning of a line. */
+/* The text that is searched stands at the beginning of a line. */
 #define LINE_SIZE 100
 
-/* Both ends of a connection: no two have the same. */
+/* The two ends of a connection, which identify it. */
 struct ends {
 	const char *local, *peer;
 	long local_port, peer_port;
@@ -37,7 +37,7 @@ static bool same_connection(const struct ends *one, const struct ends *other)
 		!strcmp(one->local, other->local) && !strcmp(one->peer, other->peer);
 }
 
-/* `t` is one of those that have the connection. */
+/* `t` is one of the transfers on the connection. */
 static void note_goaway(const struct transfer *t, unsigned last)
 {
 	struct ends ends = ends_of(t);
@@ -62,7 +62,7 @@ static bool is_stream(const char *line, unsigned *stream)
 {
 	int end = 0;
 
-	/* libcurl 7.88, and 8.14. */
+	/* The texts of libcurl 7.88 and of 8.14. */
 	if (sscanf(line, "Using Stream ID: %u%n", stream, &end) == 1 && end)
 		return true;
 	end = 0;
@@ -71,12 +71,12 @@ static bool is_stream(const char *line, unsigned *stream)
 
 static bool is_goaway(const char *line, unsigned *last)
 {
-	/* The first is how 7.88 spells it. */
+	/* The first spelling is that of 7.88. */
 	return sscanf(line, "recveived GOAWAY, error=%*u, last_stream=%u", last) == 1 ||
 		sscanf(line, "received GOAWAY, error=%*u, last_stream=%u", last) == 1;
 }
 
-/* libcurl goes to another connection by itself, where the number means nothing. */
+/* libcurl goes to another connection by itself, where the stream number means nothing. */
 static bool is_retry(const char *line)
 {
 	return !strncmp(line, "Connection died, retrying", strlen("Connection died, retrying"));

@@ -12,7 +12,7 @@ bool greeting_is_told(const char *line)
 	return !strncmp(line, said, strlen(said));
 }
 
-/* Is a stream where the server speaks HTTP/2. */
+/* Whether the transfer is a stream if the server speaks HTTP/2. */
 static bool may_be_stream(const struct transfer *t)
 {
 	bool is_alone = t->is_bulk && !(t->flags & HTTP_REQUIRE_2);
@@ -21,7 +21,7 @@ static bool may_be_stream(const struct transfer *t)
 		!(t->flags & HTTP_OWN_CONNECTION);
 }
 
-/* Until when the connection of `first` may be new; 0: it is not. */
+/* The time until which the connection of `first` may be new; 0: not new. */
 static int64_t new_until_ms(const struct http *h, const struct transfer *first)
 {
 	if (!first->is_sent)

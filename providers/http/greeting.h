@@ -22,7 +22,7 @@ struct transfer;
 #define GREETING_MAX_MS 500
 #endif
 
-/* Whether a line of libcurl's log tells of it. */
+/* Whether a line of libcurl's log reports the greeting. */
 bool greeting_is_told(const char *line);
-/* Whether `t` is to start later; then `h->greeting_ms` says when at the latest. */
+/* Whether `t` has to start later; `h->greeting_ms` then has the latest start. */
 bool greeting_is_awaited(struct http *h, const struct transfer *t);

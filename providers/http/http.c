@@ -9,13 +9,14 @@
 #include <string.h>
 
 /*
- * HTTP/1.1 needs a connection for every request that runs, and requests may run for as long as a command does. The limit
- * only guards against having no descriptors left: far above what the mount has under way, so that long ones starve no
- * short ones. Connections of their own do not count.
+ * HTTP/1.1 needs a connection for every running request, and requests may run for as long as a
+ * command does. The limit only guards the supply of descriptors: it is far above the number of
+ * requests under way, so that long ones never block short ones. Connections of their own do not
+ * count.
  */
 #define HOST_CONNECTIONS_MAX 64L
 
-/* ---- The queue of what is asked ---- */
+/* ---- The queue of asks ---- */
 
 void client_ask(struct http *h, struct transfer *t, unsigned ask)
 {
@@ -56,7 +57,7 @@ static struct transfer *take_asking_locked(struct http *h)
 	return t;
 }
 
-/* NULL: nothing is asked that can be done now. */
+/* NULL: no ask can be handled now. */
 static struct transfer *next_ask(
 	struct http *h, unsigned *asked, const struct connections **connections)
 {
@@ -117,7 +118,7 @@ static void finish_transfers(struct http *h)
 	}
 }
 
-/* False: something still runs on one of them. */
+/* False: a transfer still runs on one of the connections. */
 static bool close_share(CURLSH **share)
 {
 	if (*share && curl_share_cleanup(*share) == CURLSHE_OK)
@@ -132,7 +133,7 @@ static bool connections_close(struct connections *c)
 	return close_share(&c->bulk) && is_closed;
 }
 
-/* Closes dropped connections once nothing runs on them. */
+/* Closes dropped connections once no transfer uses them. */
 static void sweep_connections(struct http *h)
 {
 	struct connections **at;
@@ -173,7 +174,7 @@ static void *run(void *context)
 		network_serve(h);
 		curl_multi_perform(h->multi, &running);
 		finish_transfers(h);
-		/* What it waits for may have come. */
+		/* The greeting may have come. */
 		if (h->is_awaiting)
 			serve_asks(h);
 		silence_serve(h);
@@ -197,7 +198,7 @@ static bool start_thread(struct http *h)
 
 /* ---- The client ---- */
 
-/* Only the I/O thread uses what is shared, so no locks are given. */
+/* Only the I/O thread uses the shares, so no locks are given. */
 static CURLSH *share_new(void)
 {
 	CURLSH *share = curl_share_init();
@@ -238,7 +239,7 @@ void http_drop_connections(struct http *h)
 	curl_multi_wakeup(h->multi);
 }
 
-/* Beyond what two clocks that are read one after the other may differ by. */
+/* Two clocks that are read one after the other differ by less. */
 #define SLEPT_MIN_MS 2000
 
 static int64_t slept_ms(void)
@@ -259,7 +260,7 @@ void client_note_sleep(struct http *h)
 		http_drop_connections(h);
 }
 
-/* libcurl's own state, which belongs to the process. */
+/* libcurl's own state is per process. */
 static void init_libcurl(void)
 {
 	curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -279,7 +280,9 @@ static const char *environment(const char *name)
 	return value && *value ? value : NULL;
 }
 
-/* As libcurl would find the file now: connections are made later, and from another directory. */
+/*
+ * The absolute path of the file, found now: connections are made later, and from another directory.
+ */
 static bool copy_path(char **out, const char *path)
 {
 	*out = path ? realpath(path, NULL) : NULL;

@@ -1,21 +1,29 @@
 /*
  * http.h - requests over HTTP/1.1 and HTTP/2 with libcurl.
  *
- * A client has one thread, which owns the multi handle and every connection: kept alive, reused, multiplexed where the
- * server speaks HTTP/2. It copies bytes and does nothing else, so it never waits for a caller. Callers work in their own
- * thread: begin, read until the end, end. An answer whose reader is slow is paused, so what one exchange holds is bounded
- * (HTTP_WINDOW); so is what an unread one holds.
+ * A client has one thread, which owns the multi handle and every connection: kept alive, reused,
+ * multiplexed where the server speaks HTTP/2. The thread only copies bytes, so it never waits for a
+ * caller. Callers work in their own thread: begin, read until the end, end. An answer whose reader
+ * is slow is paused, so the memory of one exchange is bounded (HTTP_WINDOW), also while it is not
+ * read.
  *
- * An answer is decoded when it comes compressed, which is not asked for.
+ * A compressed answer is decoded, though compression is not asked for.
  *
- * Always: TLS certificates are verified (a CA file or folder by SSL_CERT_FILE, SSL_CERT_DIR or CURL_CA_BUNDLE), plain
- * http goes only to this machine (ERR_INVALID else), proxies are those of http_proxy, https_proxy, all_proxy and
- * no_proxy, no Expect: 100-continue, a small request leaves in one write, no secret in a log or an error.
+ * These hold for every request:
+ * - TLS certificates are verified (a CA file or folder by SSL_CERT_FILE, SSL_CERT_DIR or
+ *   CURL_CA_BUNDLE).
+ * - Plain http goes only to this machine (ERR_INVALID else).
+ * - Proxies are those of http_proxy, https_proxy, all_proxy and no_proxy.
+ * - There is no Expect: 100-continue, and a small request leaves in one write.
+ * - No secret appears in a log or an error.
  *
- * Deadlines are those of base/call.h: on progress, which is bytes in either direction, the time until a connection stands
- * and the time until the first answer included. Functions may be called from any thread, those of one exchange from one
- * at a time. Errors: ERR_INVALID (the URL), ERR_UNREACHABLE (no connection, cut short), ERR_AUTH (the certificate does
- * not hold), ERR_TIMEOUT, ERR_INTERRUPTED, ERR_PROTOCOL (not HTTP), ERR_NO_MEMORY. A status is no error here.
+ * Deadlines are those of base/call.h: on progress, which is bytes in either direction. The time
+ * until a connection stands and the time until the first answer count. Functions may be called from
+ * any thread, those of one exchange from one at a time.
+ *
+ * Errors: ERR_INVALID (the URL), ERR_UNREACHABLE (no connection, cut short), ERR_AUTH (an invalid
+ * certificate), ERR_TIMEOUT, ERR_INTERRUPTED, ERR_PROTOCOL (not HTTP), ERR_NO_MEMORY. A status is
+ * no error here.
  */
 #pragma once
 
@@ -26,21 +34,23 @@
 struct http;
 
 enum err http_new(struct http **out, const char *user_agent, struct error *e);
-/* No exchange may be left. Connections are closed. */
+/* Closes the connections. No exchange may be left. */
 void http_free(struct http *h);
 
 /*
- * No later request uses a connection that exists now: after a suspend, or when a sandbox was resumed. Idle ones are closed
- * once what still runs beside them has ended, at once where nothing does; connections of their own do not count.
+ * Makes later requests use new connections only: after a suspend, or when a sandbox was resumed.
+ * Idle connections are closed after the exchanges on their pair have ended, at once where none
+ * runs; connections of their own do not count.
  */
 void http_drop_connections(struct http *h);
 
-/* What came that was not the service's. Valid as long as the client. */
+/* The answers that were not the service's. Valid as long as the client. */
 struct foreign_answers *http_foreign(struct http *h);
 
 /*
- * A connection to where `url` leads is begun, so that the next request there that needs a new one has it: it saves a round
- * trip. A hint: where there is none in the end, or nobody wants it within 15 s, nothing is told. No byte is sent.
+ * Begins a connection to the host of `url`, so that the next request there that needs a new one has
+ * it, which saves a round trip. A hint: no failure is reported, and a connection that is not used
+ * within 15 s is closed. No byte is sent.
  */
 void http_preconnect(struct http *h, const char *url);
 
@@ -50,108 +60,127 @@ enum http_method { HTTP_GET, HTTP_POST, HTTP_PATCH, HTTP_DELETE };
 
 struct http_header {
 	const char *name, *value;
-	bool is_secret; /* never logged; goes to the first URL's origin alone */
+	bool is_secret; /* never logged; sent to the first URL's origin only */
 };
 
 /*
- * Fills `dst` with exactly `len` bytes of the body from `offset`, in order; from 0 again when the request is sent again.
- * Called in the thread that reads the answer, which passes its error on.
+ * Fills `dst` with exactly `len` bytes of the body from `offset`, in order; from 0 again when the
+ * request is sent again. Called in the thread that reads the answer, which passes its error on.
  */
 typedef enum err (*http_source)(
 	void *context, uint64_t offset, void *dst, size_t len, struct error *e);
 
 enum http_flags {
 	/*
-	 * The server may do it twice: sent again, with growing pauses and jitter, when the connection broke before a byte of
-	 * the answer's body was read, and on 429, 500, 502, 503 and 504. Without it only what certainly was not done is sent
-	 * again: no connection came about, 429, or a GOAWAY of HTTP/2 says so of its stream.
-	 * Retry-After and retry-after-ms are obeyed. Never beyond the call's deadline.
+	 * The server may carry out the request twice. The request is sent again, with growing
+	 * pauses and jitter, when the connection broke before a byte of the answer's body was read,
+	 * and on 429, 500, 502, 503 and 504. Without the flag only a request that certainly was not
+	 * carried out is sent again: no connection came about, 429, or a GOAWAY of HTTP/2 for its
+	 * stream. Retry-After and retry-after-ms are obeyed. Never beyond the call's deadline.
 	 */
 	HTTP_REPEATABLE = 1,
-	/* 502 is an answer, not a fault: no repetition. */
+	/* A 502 is an answer, not a fault: no repetition. */
 	HTTP_BAD_GATEWAY_IS_FINAL = 2,
-	/* The same of 500: what the server could not do now it cannot do a moment later. */
+	/* A 500 is an answer, too: the server would fail a moment later as well. */
 	HTTP_INTERNAL_ERROR_IS_FINAL = 16,
 	/*
-	 * 409 is said of a state that passes, before anything is done: sent again like 429, and for as long as the call's
-	 * deadline allows.
+	 * A 409 reports a passing state, before any effect: the request is sent again as after 429,
+	 * for as long as the call's deadline allows.
 	 */
 	HTTP_CONFLICT_PASSES = 64,
 	/*
-	 * The header x-should-retry of an answer counts more than its status: after `false` nothing is sent again, and `true`
-	 * has what is HTTP_REPEATABLE sent again after any status from 400 but 408, with which a server ends what it held.
+	 * The header x-should-retry of an answer counts more than its status. After `false` nothing
+	 * is sent again. After `true` an HTTP_REPEATABLE request is sent again for any status from
+	 * 400 except 408, with which a server ends a held request.
 	 */
 	HTTP_SHOULD_RETRY = 128,
 	/*
-	 * 409 is said of a lock that was not to be had in time, before anything is done: sent again
-	 * five times, after 1, 2, 4, 8 and 16 s where the server asks for nothing else.
+	 * A 409 reports a lock that was not free in time, before any effect: the request is sent
+	 * again five times, after 1, 2, 4, 8 and 16 s unless the server asks for another pause.
 	 */
 	HTTP_LOCK_PASSES = 1024,
-	/* The same of 408 and of what is HTTP_REPEATABLE: it was not done in time. */
+	/*
+	 * A 408 of an HTTP_REPEATABLE request is treated as HTTP_LOCK_PASSES does: the server was
+	 * too late.
+	 */
 	HTTP_LATENESS_PASSES = 2048,
-	/* A connection of its own, closed afterwards: for streams that live as long as the mount. */
+	/*
+	 * The exchange has a connection of its own, closed afterwards: for streams that live as
+	 * long as the mount.
+	 */
 	HTTP_OWN_CONNECTION = 4,
 	/*
-	 * A redirection is followed, GET and HEAD only, at most 5 times, secrets kept from other origins. Without it a 3xx is
-	 * an answer like another, but 307 and 308 to the same origin of what is HTTP_REPEATABLE, which are followed.
+	 * A redirection is followed, GET and HEAD only, at most 5 times, secrets kept from other
+	 * origins. Without the flag a 3xx is an answer like any other, except a 307 or 308 to the
+	 * same origin for an HTTP_REPEATABLE request, which is followed.
 	 */
 	HTTP_FOLLOW = 8,
 	/*
-	 * For gRPC: over anything else than HTTP/2 the answer is ERR_PROTOCOL. That is agreed upon by TLS (ALPN), so plain
-	 * http never has it.
+	 * For gRPC: an answer over any other version than HTTP/2 is ERR_PROTOCOL. TLS (ALPN)
+	 * negotiates the version, so plain http never has it.
 	 */
 	HTTP_REQUIRE_2 = 32,
 	/*
-	 * The answer is large: over TLS the exchange has a connection for itself (HTTP/1.1), or with
-	 * HTTP_REQUIRE_2 one of large exchanges alone. So has every request with a body from
-	 * HTTP_BULK_MIN bytes on. What somebody waits for then never stands behind it, and neither
-	 * the window of HTTP/2 nor libcurl's polling, which spins while that is full, bounds it.
+	 * The answer is large: over TLS the exchange has a connection for itself (HTTP/1.1), or
+	 * with HTTP_REQUIRE_2 one for large exchanges only. The same holds for every request with a
+	 * body from HTTP_BULK_MIN bytes on. So a request that a caller waits for never queues
+	 * behind it. Nor is it bounded by the window of HTTP/2 or by libcurl's polling, which spins
+	 * while that window is full.
 	 */
 	HTTP_BULK = 256,
 	/*
-	 * The server begins its answer at once, whatever it is asked, and GET / of its origin changes
-	 * nothing there: silence means a dead connection (silence.h). Never of what is answered once
+	 * The server begins every answer at once, and GET / of its origin has no effect there:
+	 * silence means a dead connection (silence.h). Not for a request that is answered only when
 	 * it is done and may take long.
 	 */
 	HTTP_ANSWERS_AT_ONCE = 512,
 };
 
-/* The initial window of HTTP/2 (RFC 9113): so much leaves without an answer in any case. */
+/* The initial window of HTTP/2 (RFC 9113): so many bytes leave without an answer in any case. */
 #define HTTP_BULK_MIN ((uint64_t)64 * 1024)
 
-/* An answer, for the question whose it is. */
+/* An answer, for the check whether it is the service's. */
 struct http_said {
 	int status;
 	const char *type; /* the header Content-Type; "": none */
 	const void *body;
 	size_t len;
-	bool is_whole; /* false of a good answer whose body is still to come */
-	bool is_told;  /* the request was one for what is told (GET), not for what is done */
+	bool is_whole; /* false: a good answer whose body is still to come */
+	bool is_told;  /* the request was a GET, which asks for facts and changes nothing */
 };
 
 /*
- * The form that a service gives its answers. An answer of another form is a proxy's, a gateway's or a
- * login page's: it fails with ERR_UNREACHABLE and is repeated like a connection that broke.
+ * The form of a service's answers. An answer of another form comes from a proxy, a gateway or a
+ * login page: it fails with ERR_UNREACHABLE and is repeated like a broken connection.
  */
 struct http_frame {
-	/* Of good answers (2xx), which are not read in any other type; several: blanks between. NULL: any but HTML. */
+	/*
+	 * The types of good answers (2xx); a good answer of another type is not read. Several types
+	 * have blanks between. NULL: any but HTML.
+	 */
 	const char *types;
 	/* Whether the answer is the service's own; `f` is the frame. */
 	bool (*is_own)(const struct http_frame *f, const struct http_said *said);
-	const char
-		*hint; /* for people, behind the quoted answer: "is E2B_API_URL right?"; or NULL */
+	/* for a person, behind the quoted answer: "is E2B_API_URL right?"; or NULL */
+	const char *hint;
 };
 
-/* What it points to must outlive the exchange, except `headers`, `url` and `address`, which are copied. */
+/*
+ * All that it points to must outlive the exchange, except `headers`, `url` and `address`, which are
+ * copied.
+ */
 struct http_request {
 	enum http_method method;
 	unsigned flags; /* enum http_flags */
 	const char *url;
-	/* Connects there, to the URL's port, while its host stays who is meant and whose certificate counts; NULL: to that. */
+	/*
+	 * The address to connect to, with the URL's port; the URL's host still names the server and
+	 * its certificate. NULL: the URL's host.
+	 */
 	const char *address;
 	const struct http_header *headers;
 	size_t headers_count;
-	const void *body; /* or NULL: from `source`, else none */
+	const void *body; /* NULL: the body is from `source`, if any */
 	uint64_t body_len;
 	http_source source;
 	void *source_context;
@@ -160,66 +189,78 @@ struct http_request {
 
 /* ---- An exchange ---- */
 
-/* At most so much of an answer waits for its reader, in bytes. */
+/* The most bytes of an answer that wait for the reader. */
 #define HTTP_WINDOW (1024 * 1024)
 
 struct http_exchange;
 
-/* Starts it. On ERR_OK http_end() must follow. */
+/* Starts an exchange. On ERR_OK http_end() must follow. */
 enum err http_begin(struct http *h, const struct http_request *request, struct http_exchange **out,
 	struct error *e);
 
 /*
- * Waits for the next piece of the answer's body; *len 0: its end, the whole answer was good. The bytes are valid until the
- * next call. Repetitions happen in here. After an error http_header() says what had come, and http_end() must follow.
+ * Waits for the next piece of the answer's body; *len 0: the end, and the whole answer was good.
+ * The bytes are valid until the next call. Repetitions happen inside. After an error http_header()
+ * has the headers received so far, and http_end() must follow.
  */
 enum err http_read(struct http_exchange *x, const struct call *call, const void **bytes,
 	size_t *len, struct error *e);
 
-/* Becomes readable when http_read() has something to say; for poll(2) over several exchanges without `source`. */
+/*
+ * Becomes readable when http_read() has a result; for poll(2) over several exchanges without
+ * `source`.
+ */
 int http_fd(const struct http_exchange *x);
 
-/* When it last made progress, in milliseconds of the monotonic clock; 0: it has made none. For whoever polls. */
+/*
+ * The time of the last progress, in milliseconds of the monotonic clock; 0: none yet. For callers
+ * that poll.
+ */
 int64_t http_moved_ms(const struct http_exchange *x);
-/* The time and the bytes that have left become the caller's progress; http_read() sees to it, some times a second. */
+/*
+ * Adds the time and the sent bytes to the caller's progress; http_read() calls it several times a
+ * second.
+ */
 void http_note_progress(struct http_exchange *x, const struct call *call);
 
 /*
- * Of the answer; known once http_read() returned ERR_OK, also with *len 0. Header names in any case; NULL: not there. Those
- * that come behind the body (trailers) are there after the body's end, where no header has their name. After an error of
- * http_read() they are there when the answer ended by itself: a server may say how it went and then break off.
+ * The status and the headers of the answer, known once http_read() returned ERR_OK, also with *len
+ * 0. Header names in any case; NULL: no such header. Fields behind the body (trailers) are found
+ * after the body's end, unless a header has the same name. After an error of http_read() both are
+ * known if the answer ended by itself: a server may report a result and then break off.
  */
 int http_status(const struct http_exchange *x);
 const char *http_header(const struct http_exchange *x, const char *name);
 
-/* The header Date, in seconds since 1970; 0: there is none that makes sense. */
+/* The header Date, in seconds since 1970; 0: none, or out of range. */
 int64_t http_date_s(const struct http_exchange *x);
 
 /*
- * Puts stars where `bytes` of the answer say a secret header of the request back: before they are told to anybody as the
- * reason of a failure. All of the answer at once, or half a secret stays.
+ * Masks secret headers of the request that `bytes` of the answer repeat, before the bytes become
+ * part of an error. All of the answer at once: a part could hold half a secret.
  */
 void http_blot_secrets(const struct http_exchange *x, void *bytes, size_t len);
 
 /*
- * Whether the server may have got the request: false only when the server certainly did not act on it, and will not. An
- * exchange that still runs and was not sent yet is given up for that: only http_end() may follow.
+ * Whether the server may have received the request: false only when the server certainly did not
+ * act on it, and will not. For that an exchange that still runs and was not sent yet is given up:
+ * only http_end() may follow.
  */
 bool http_may_have_arrived(struct http_exchange *x);
 
-/* Where its client notes what is not the service's. */
+/* The foreign answers of the exchange's client. */
 struct foreign_answers *http_foreign_of(const struct http_exchange *x);
 
-/* Gives up what is not finished: an HTTP/1.1 connection is closed, an HTTP/2 stream reset. */
+/* Ends the exchange; if unfinished an HTTP/1.1 connection is closed, an HTTP/2 stream reset. */
 void http_end(struct http_exchange *x);
 
-/* ---- Small exchanges whole ---- */
+/* ---- Small exchanges read whole ---- */
 
 #define HTTP_BODY_MAX (16 * 1024 * 1024)
 
 struct http_answer {
 	int status;
-	struct buf body; /* at most HTTP_BODY_MAX; with a status from 300 it says no secret back */
+	struct buf body;      /* at most HTTP_BODY_MAX; secrets masked for a status from 300 */
 	char next_token[512]; /* the header X-Next-Token, "" when absent */
 	char content_type[128];
 	int64_t date_s;        /* http_date_s() */
@@ -238,31 +279,44 @@ void http_answer_release(struct http_answer *a);
 enum err http_perform(struct http *h, const struct call *call, const struct http_request *request,
 	struct http_answer *out, struct error *e);
 
-/* The rest of http_perform() once it has begun: reads the answer whole. http_end() is still the caller's. */
+/*
+ * The rest of http_perform() after http_begin(): reads the whole answer. The caller still calls
+ * http_end().
+ */
 enum err http_read_answer(
 	struct http_exchange *x, const struct call *call, struct http_answer *out, struct error *e);
 
 /* ---- URLs ---- */
 
-/* ERR_INVALID unless it is https, or http to this machine (127.0.0.0/8, 0.0.0.0, ::1, localhost and
- * names below), and holds no password. */
+/*
+ * ERR_INVALID unless the URL is https, or http to this machine (127.0.0.0/8, 0.0.0.0, ::1,
+ * localhost and names below), and has no password.
+ */
 enum err http_check_url(const char *url, struct error *e);
 /*
- * Whether an answer of the service at `by` may send us to `told`, key and all. ERR_PROTOCOL: the URL is none that
- * http_check_url() passes, has less TLS than `by`, a query or a fragment, or its host is nearer to this machine than that
- * of `by`: this machine itself, the link, a private network. Every address that an answer names passes here first.
+ * Whether an answer of the service at `by` may send us to `told`, key included. ERR_PROTOCOL in
+ * these cases:
+ * - http_check_url() refuses the URL;
+ * - the URL has less TLS than `by`, a query or a fragment;
+ * - its host is nearer to this machine than the host of `by`: this machine itself, the link, a
+ *   private network.
+ *
+ * Every address that an answer names is checked here first.
  */
 enum err http_check_told_url(const char *told, const char *by, struct error *e);
 /*
- * Lets this client go to the host of `url` by http, any port of it. For an address that the user
+ * Lets this client use http to the host of `url`, any port of it. For an address that the user
  * gave; before requests. ERR_NO_MEMORY.
  */
 enum err http_allow_plain(struct http *h, const char *url, struct error *e);
-/* http_check_url(), but for what http_allow_plain() allows. `h` may be NULL. */
+/* http_check_url(), except for hosts of http_allow_plain(). `h` may be NULL. */
 enum err http_check_reach(const struct http *h, const char *url, struct error *e);
-/* Whether the host is of a private network, by its address or by a name that no public one has. */
+/* Whether the host is of a private network, by its address or by a name that no public host has. */
 bool http_is_private(const char *url);
-/* Scheme, host and port are the same. */
+/* Whether scheme, host and port are the same. */
 bool http_same_origin(const char *one, const char *other);
-/* Percent-encodes everything but letters, digits and -._~ ; `keep`: characters that also stay ("/"). */
+/*
+ * Percent-encodes everything but letters, digits and -._~ ; `keep`: characters that also stay
+ * ("/").
+ */
 bool http_escape(struct buf *out, const char *text, const char *keep);

@@ -20,7 +20,10 @@ int network_open(void)
 	return fd;
 }
 
-/* False: none that anything far is reached from. Containers come and go with those of a link. */
+/*
+ * False: the message is of no lost address that a far host could be reached from. Link addresses
+ * come and go with containers.
+ */
 static bool address_of(const struct nlmsghdr *message, char text[INET6_ADDRSTRLEN])
 {
 	struct ifaddrmsg *about = NLMSG_DATA(message);
@@ -84,7 +87,7 @@ void network_serve(struct http *h)
 		return;
 	while ((got = recv(h->network_fd, bytes, sizeof bytes, 0)) > 0)
 		take_messages(h, bytes, (size_t)got);
-	/* More went than could be said. */
+	/* The kernel had more messages than fit. */
 	if (got < 0 && errno == ENOBUFS)
 		http_drop_connections(h);
 }

@@ -13,21 +13,21 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* One that takes longer saves nobody a round trip. */
+/* A connection that takes longer saves no round trip. */
 #define CONNECT_MAX_MS 5000L
 
 struct preconnect {
 	struct preconnect *next;
 	char *url;
 	CURL *easy; /* NULL: not begun, or over */
-	int fd;     /* connected; -1: not yet */
+	int fd;     /* the connected socket; -1: not yet */
 	struct sockaddr_storage peer;
 	socklen_t peer_len;
-	int64_t since_ms; /* when it was asked for, monotonic */
-	uint64_t drops;   /* of the client's, until then */
+	int64_t since_ms; /* when it was asked for; monotonic */
+	uint64_t drops;   /* drops of the client at that time */
 };
 
-/* ---- Their life ---- */
+/* ---- Life of a preconnect ---- */
 
 static void end_easy(struct http *h, struct preconnect *p)
 {
@@ -68,7 +68,7 @@ void preconnect_release(struct http *h)
 
 /* ---- Asking ---- */
 
-/* Through a proxy the way is another. */
+/* Whether the URL goes through a proxy, where a preconnect is useless. */
 static bool goes_through_proxy(const char *url)
 {
 	static const char *const names[] = { "https_proxy", "HTTPS_PROXY", "all_proxy",
@@ -130,7 +130,10 @@ static void begin(struct http *h, struct preconnect *p)
 		curl_easy_cleanup(take(p->easy));
 }
 
-/* Before a request that must arrive at most once is put on it: like one that is kept. */
+/*
+ * Whether it is too old for a request that must arrive at most once: the same limit as for a kept
+ * connection.
+ */
 static bool is_stale(const struct preconnect *p, uint64_t drops)
 {
 	return p->drops != drops || (!p->easy && p->fd < 0) ||
@@ -169,7 +172,7 @@ void preconnect_serve(struct http *h)
 	sweep(h, drops);
 }
 
-/* ---- Having them ---- */
+/* ---- Connecting ---- */
 
 static struct preconnect *of_easy(const struct http *h, const CURL *easy)
 {
@@ -180,7 +183,7 @@ static struct preconnect *of_easy(const struct http *h, const CURL *easy)
 	return p;
 }
 
-/* libcurl closes its own descriptor of it. */
+/* Keeps a duplicate of the socket: libcurl closes its own descriptor. */
 void preconnect_finish(struct http *h, CURL *easy, CURLcode code)
 {
 	struct preconnect *p = of_easy(h, easy);
@@ -200,9 +203,9 @@ void preconnect_finish(struct http *h, CURL *easy, CURLcode code)
 	log_debug(LOG_HTTP, "connected beforehand: %s: %s", p->url, curl_easy_strerror(code));
 }
 
-/* ---- Lending them ---- */
+/* ---- Handing over ---- */
 
-/* A server that speaks first, or has closed it, is none for a request. */
+/* A server that speaks first, or has closed the connection, makes it useless for a request. */
 static bool is_silent(int fd)
 {
 	char byte;
@@ -217,7 +220,7 @@ static bool leads_to(const struct preconnect *p, const struct curl_sockaddr *to)
 		!memcmp(&p->peer, &to->addr, to->addrlen);
 }
 
-/* -1: there is none. */
+/* -1: none. */
 static int take_one(struct http *h, const struct curl_sockaddr *to)
 {
 	struct preconnect **at = &h->preconnects;

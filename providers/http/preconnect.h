@@ -1,8 +1,9 @@
 /*
- * preconnect.h - TCP connections that are begun before anybody has a request for them; for http's own files.
+ * preconnect.h - TCP connections that are begun before there is a request for them; for http's own
+ * files.
  *
- * libcurl makes them (name, addresses, proxies aside), and hands them back when it asks for a socket to the same address.
- * The I/O thread's, except where it says otherwise.
+ * libcurl makes the connections (name, addresses, proxies aside), and gets one back when it asks
+ * for a socket to the same address. Used by the I/O thread, except where stated otherwise.
  */
 #pragma once
 
@@ -12,13 +13,13 @@
 struct http;
 struct preconnect;
 
-/* Begins those that were asked for, and closes those that nobody wanted in time. */
+/* Begins the connections that were asked for, and closes those that were not used in time. */
 void preconnect_serve(struct http *h);
-/* What libcurl says of `easy`, which is one of them, is over. */
+/* Takes the result of `easy`, if it is a preconnect. */
 void preconnect_finish(struct http *h, CURL *easy, CURLcode code);
-/* A request takes one that leads where it wants to go. */
+/* Lets a request use a preconnect that leads to its address. */
 void preconnect_lend(CURL *easy, struct http *h);
-/* Closes those that were begun. */
+/* Closes all connections that were begun. */
 void preconnect_drop(struct http *h);
-/* Closes all of them; without the I/O thread. */
+/* Closes all connections; without the I/O thread. */
 void preconnect_release(struct http *h);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Read from a connection, and written to one, in one go. */
+/* The sizes of one read from a connection and of one write. */
 #define RECEIVE_SIZE (128 * 1024L)
 #define SEND_SIZE    (256 * 1024L)
 
@@ -43,7 +43,10 @@ static void set_connection(CURL *easy, const struct transfer *t)
 	curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
 		is_alone ? (long)CURL_HTTP_VERSION_1_1 : (long)CURL_HTTP_VERSION_2TLS);
-	/* Rather a stream of a connection in the making than one more connection; plain HTTP has no streams. */
+	/*
+	 * A stream of a connection in the making is better than one more connection; plain HTTP has
+	 * no streams.
+	 */
 	curl_easy_setopt(easy, CURLOPT_PIPEWAIT, is_plain || is_new || is_alone ? 0L : 1L);
 	curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, is_new ? 1L : 0L);
 	curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, is_own ? 1L : 0L);
@@ -57,7 +60,7 @@ static void set_connection(CURL *easy, const struct transfer *t)
 		curl_easy_setopt(easy, CURLOPT_PROXY, "");
 }
 
-/* In memory: libcurl sends it from there, a small one in one write with the headers. */
+/* A body in memory: libcurl sends it from there, a small one in one write with the headers. */
 static void set_body(CURL *easy, const struct transfer *t)
 {
 	if (!t->has_source)
@@ -86,14 +89,14 @@ CURL *request_handle(const struct http *h, const struct transfer *t)
 	}
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-	/* A name that is being looked up is left to itself when it is given up, not waited for. */
+	/* A name lookup that is given up is left running, not waited for. */
 	curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 	curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, RECEIVE_SIZE);
 	curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, SEND_SIZE);
 	curl_easy_setopt(easy, CURLOPT_USERAGENT, h->user_agent);
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, t->headers);
-	/* Nobody asks for it (request_headers()), but edges compress what they think worth it. */
+	/* Compression is not asked for (request_headers()), but some edges compress anyway. */
 	curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
 	set_trust(easy, h);
 	set_connection(easy, t);
@@ -101,7 +104,7 @@ CURL *request_handle(const struct http *h, const struct transfer *t)
 	return easy;
 }
 
-/* Moves on to the grown list; false: no memory, and the list is as it was. */
+/* Moves on to the grown list; false: no memory, and the list is unchanged. */
 static bool append(struct curl_slist **list, const char *line)
 {
 	struct curl_slist *grown = curl_slist_append(*list, line);
@@ -111,7 +114,7 @@ static bool append(struct curl_slist **list, const char *line)
 	return grown != NULL;
 }
 
-/* libcurl's way of sending an empty value is a semicolon. */
+/* libcurl sends an empty value for a field that ends in a semicolon. */
 static bool append_field(struct curl_slist **list, const struct http_header *field)
 {
 	AUTO_FREE char *line = NULL;

@@ -8,7 +8,7 @@
 
 #define FIRST_PAUSE_MS 250
 #define LOCK_PAUSE_MS  1000
-/* More than anybody waits for; what a server asks for may be any number. */
+/* Longer than any deadline; a server may ask for any number. */
 #define RETRY_AFTER_MAX_MS ((int64_t)24 * 60 * 60 * 1000)
 
 enum retry_wish retry_wish_of(unsigned flags, const char *value)
@@ -61,7 +61,7 @@ bool retry_is_undone(unsigned flags, int status)
 		(status == 409 && retry_is_lock(flags, status));
 }
 
-/* From 0 up to but without `below`. Nothing hangs on its quality. */
+/* A number from 0 to below `below`. Its quality does not matter. */
 static int64_t random_ms(int64_t below)
 {
 	uint32_t dice = 0;

@@ -12,7 +12,9 @@ static enum err keep(const char *value, struct curl_slist **out, struct error *e
 	return ERR_OK;
 }
 
-/* Also the token alone, which a server may say without its "Bearer" (RFC 6750). */
+/*
+ * Keeps the value, and also the token alone, which a server may repeat without "Bearer" (RFC 6750).
+ */
 static enum err keep_secret(const char *value, struct curl_slist **out, struct error *e)
 {
 	size_t scheme_len = strlen("Bearer ");

@@ -1,5 +1,5 @@
 /*
- * secrets.h - what is secret in a request, for answers that say it back; for http's own files.
+ * secrets.h - the secrets of a request, for answers that repeat them; for http's own files.
  */
 #pragma once
 
@@ -10,5 +10,5 @@
 /* The values of the secret headers; the caller frees the list, also after ERR_NO_MEMORY. */
 enum err secrets_keep(const struct http_request *request, struct curl_slist **out, struct error *e);
 
-/* Puts stars in their place. */
+/* Masks the secrets in `bytes`. */
 void secrets_blot(const struct curl_slist *secrets, void *bytes, size_t len);

@@ -11,13 +11,19 @@
 
 #define ROUND_TRIPS  4
 #define MISTAKES_MAX 4
-/* In halves of the time until a doubt: how long nothing may come once a new one was answered. */
+/*
+ * The time, in halves of the time until a doubt, that may pass without a byte after a new
+ * connection was answered.
+ */
 #define PROVED_AFTER 1
 /* A large body waits in the buffers of the way long after it has left. */
 #define PROVED_AFTER_LARGE 18
 /* A probe that has no answer by then proves nothing; another one is begun. */
 #define PROBE_MAX_MS 10000
-/* How often the kernel is asked for what has no acknowledgement, in ms: where all is well, and not. */
+/*
+ * The intervals, in ms, of asking the kernel for acknowledgements: normal, for streams, and in
+ * doubt.
+ */
 #define LOOK_MS         1000
 #define LOOK_STREAM_MS  15000
 #define LOOK_DOUBTED_MS 100
@@ -57,7 +63,7 @@ static bool probe_fill(struct probe *p, const struct transfer *doubted)
 	return t->shown && (p->address || !doubted->address);
 }
 
-/* Nothing where one runs already. */
+/* Does nothing while a probe runs. */
 static void probe_begin(
 	struct http *h, const struct transfer *doubted, enum proof_kind kind, int64_t now_ms)
 {
@@ -76,12 +82,15 @@ static void probe_begin(
 		kind == PROOF_CONNECTED ? "does a new connection stand"
 					: "is a new connection answered");
 	h->silence.probe = p;
-	/* One that was made beforehand may be as dead as the doubted one, and shows nothing. */
+	/* A preconnect may be as dead as the doubted connection, and would prove nothing. */
 	preconnect_drop(h);
 	transfer_start(&p->transfer, h->multi, h, NULL);
 }
 
-/* Edges say so of a server that they wait for themselves. */
+/*
+ * Whether the status is the server's: edges send the others for a server that they wait for
+ * themselves.
+ */
 static bool is_of_server(int status)
 {
 	return status >= 200 && status < 500 && status != 409 && status != 429;
@@ -116,13 +125,13 @@ static void probe_serve(struct http *h, int64_t now_ms)
 	probe_free(p, h);
 }
 
-/* Whether it was begun after `since_ms`. */
+/* Whether the proof was begun after `since_ms`. */
 static bool is_proved(const struct proof *proof, const struct transfer *t, int64_t since_ms)
 {
 	return proof->url && proof->begun_ms > since_ms && http_same_origin(proof->url, t->url);
 }
 
-/* ---- How long nothing may come ---- */
+/* ---- The time that may pass without a byte ---- */
 
 void silence_init(struct silence *s)
 {
@@ -190,7 +199,7 @@ void silence_heard(struct transfer *t)
 	judge_doubt(s, t, took_ms);
 }
 
-/* ---- Looking ---- */
+/* ---- Checking ---- */
 
 static void look_by(struct silence *s, int64_t ms)
 {
@@ -203,7 +212,7 @@ static bool lasts(const struct transfer *t)
 	return t->flags & HTTP_OWN_CONNECTION;
 }
 
-/* Keepalive asks seldom again where nothing else waits on the connection. */
+/* Keepalive probes seldom again if no other transfer waits on the connection. */
 void silence_ended(struct transfer *t)
 {
 	struct http_socket *socket = take(t->socket);
@@ -228,7 +237,10 @@ static bool is_of_same_kind(const struct transfer *t, const struct transfer *dea
 		http_same_origin(t->url, dead->url);
 }
 
-/* All on the same connection, and streams to the same place of which nothing came since. */
+/*
+ * Condemns all transfers on the same connection, and streams to the same origin that received
+ * nothing since.
+ */
 static void condemn(struct http *h, struct transfer *dead)
 {
 	struct transfer *t;
@@ -278,7 +290,7 @@ static void give_up(struct http *h, struct transfer *t)
 
 /* ---- A kernel that acknowledges nothing ---- */
 
-/* For how long something has waited for an acknowledgement; 0: nothing does. */
+/* How long data or a probe has waited for an acknowledgement; 0: nothing waits. */
 static int64_t unacknowledged_ms(
 	const struct transfer *t, const struct peer_state *peer, int64_t now_ms)
 {
@@ -291,7 +303,7 @@ static int64_t unacknowledged_ms(
 	return peer->quiet_ms < since_ms ? peer->quiet_ms : since_ms;
 }
 
-/* A new connection stands. True: the old one is dead. */
+/* Called while a new connection stands. True: the old one is dead. */
 static bool try_on(struct transfer *t, const struct peer_state *peer, int64_t proved_ms,
 	int64_t after_ms, int64_t now_ms)
 {
@@ -317,7 +329,7 @@ static void doubt_connection(struct http *h, struct transfer *t, const struct pe
 		give_up(h, t);
 }
 
-/* False: the kernel at the other end is well, as far as is known. */
+/* False: the peer's kernel is well, as far as is known. */
 static bool look_at_connection(struct http *h, struct transfer *t, int64_t now_ms)
 {
 	int64_t after_ms = round_trips_ms(&h->silence);
@@ -339,7 +351,7 @@ static bool look_at_connection(struct http *h, struct transfer *t, int64_t now_m
 	return true;
 }
 
-/* ---- A server that says nothing ---- */
+/* ---- A server that sends nothing ---- */
 
 static bool may_be_doubted(const struct transfer *t)
 {

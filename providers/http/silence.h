@@ -1,8 +1,8 @@
 /*
- * silence.h - finds connections that died without a word: the network changed, a NAT forgot them, the
- * machine slept. For http's own files; all of it is the I/O thread's.
+ * silence.h - finds connections that died silently: the network changed, a NAT dropped them, the
+ * machine slept. For http's own files; used by the I/O thread only.
  *
- * Two things tell of a dead connection:
+ * Two signs show a dead connection:
  *
  * - Its peer's kernel acknowledges nothing (sockets.h) for four round trips, or a second where that is
  *   more: neither what was sent nor a probe of keepalive, which asks each second while a request waits
@@ -16,9 +16,9 @@
  *   for. One that is slow at one request is asked twice at most, since a new connection is not doubted
  *   for silence, and each such mistake doubles the time until the next doubt.
  *
- * All that runs on a dead connection is given up: what may be sent twice is sent on a new one, the rest
- * fails with ERR_UNREACHABLE. No later request uses a connection that exists by then, and others to the
- * same origin are asked each second, too.
+ * All transfers on a dead connection are given up: those that may be sent twice are sent on a new
+ * connection, the others fail with ERR_UNREACHABLE. No later request uses a connection that exists
+ * by then, and keepalive probes the others to the same origin each second, too.
  */
 #pragma once
 
@@ -36,24 +36,25 @@ struct transfer;
 
 LIST_HEAD(transfers, transfer);
 
-/* What shows that an origin can be reached. */
+/* The ways in which an origin proves to be reachable. */
 enum proof_kind { PROOF_CONNECTED, PROOF_ANSWERED, PROOF_KINDS };
 
 struct proof {
-	char *url; /* NULL: there was none */
+	char *url; /* NULL: no proof yet */
 	int64_t begun_ms, proved_ms;
 };
 
-/* Of a connection that acknowledges nothing, since a new one stood. */
+/* The state of a connection without acknowledgements, while a new one stands. */
 struct trial {
-	int64_t proved_ms; /* when that was; 0: it has not yet */
-	unsigned tries;    /* how often something had been sent in vain by then */
-	int64_t due_ms;    /* when it is dead; 0: nothing was sent in vain since then */
+	int64_t proved_ms; /* when the new one stood; 0: not yet */
+	unsigned tries;    /* how often data had been sent in vain by then */
+	/* when the connection counts as dead; 0: nothing was sent in vain since */
+	int64_t due_ms;
 };
 
 struct silence {
 	struct transfers running;
-	int64_t least_ms; /* of doubting; SILENCE_MIN_MS but in tests */
+	int64_t least_ms; /* least time until a doubt; SILENCE_MIN_MS except in tests */
 	int64_t first_bytes_ms[SILENCE_SAMPLES];
 	unsigned samples;                 /* that were ever taken */
 	unsigned mistakes;                /* in a row */
@@ -63,14 +64,14 @@ struct silence {
 };
 
 void silence_init(struct silence *s);
-/* Without the I/O thread. */
+/* Runs without the I/O thread. */
 void silence_release(struct http *h);
 
-/* `t` is set out to be sent, on a connection that is there. */
+/* Called when libcurl begins to send `t`, on an existing connection. */
 void silence_sending(struct transfer *t);
-/* The first byte of an answer came. */
+/* Called at the first byte of an answer. */
 void silence_heard(struct transfer *t);
-/* `t` runs no more. */
+/* Called when `t` has stopped running. */
 void silence_ended(struct transfer *t);
-/* Gives up what is found dead, and sets `look_ms`. */
+/* Gives up the transfers on dead connections, and sets `look_ms`. */
 void silence_serve(struct http *h);

@@ -10,18 +10,18 @@
 #include <unistd.h>
 
 /*
- * Bytes that wait in a socket, beyond what is under way to the peer: what comes to a connection later
- * need not stand behind megabytes, and what has left is known to the byte. The I/O thread fills it
- * again within a fraction of a millisecond, which is 1 Gbit/s.
+ * The unsent bytes of a socket, besides those under way to the peer. So later requests on a
+ * connection do not queue behind megabytes, and the number of sent bytes is exact. The I/O thread
+ * refills the socket within a fraction of a millisecond, which is 1 Gbit/s.
  */
 #define UNSENT_MAX ((int)128 * 1024)
-/* Where nothing is asked, or all is well: every NAT on the way remembers the connection. */
+/* For idle connections and normal traffic: every NAT on the way keeps the connection. */
 #define SELDOM_IDLE_S     15
 #define SELDOM_INTERVAL_S 5
-/* Where an answer is due and does not come. */
+/* For a late answer. */
 #define OFTEN_S 1
 
-/* ---- Which there are ---- */
+/* ---- The sockets there are ---- */
 
 static void set_keepalive(struct http_socket *s, int idle_s, int interval_s)
 {
@@ -85,7 +85,7 @@ static int port_of(int fd, int (*name)(int fd, struct sockaddr *address, socklen
 
 	if (name(fd, (struct sockaddr *)&address, &len))
 		return -1;
-	/* Both families have it at the same place. */
+	/* The port is at the same offset in both address families. */
 	return ntohs(((const struct sockaddr_in *)&address)->sin_port);
 }
 
@@ -99,7 +99,7 @@ struct http_socket *socket_find(const struct http *h, int local_port, int remote
 	return NULL;
 }
 
-/* ---- Their peers ---- */
+/* ---- Peers ---- */
 
 void socket_probe_often(struct http_socket *s)
 {

@@ -1,9 +1,9 @@
 /*
  * sockets.h - the sockets of a client's connections, and what the kernel knows of their peers. For
- * http's own files; all of it is the I/O thread's.
+ * http's own files; used by the I/O thread only.
  *
- * The kernel of a peer acknowledges what arrives at once, however slow the server is: data, and the
- * probes of keepalive, which ask a connection on which nothing moves.
+ * The kernel of a peer acknowledges at once all that arrives, however slow the server is: data, and
+ * the probes of keepalive on a connection without traffic.
  */
 #pragma once
 
@@ -17,27 +17,27 @@ struct http;
 struct http_socket {
 	LIST_ENTRY(http_socket) link;
 	int fd;
-	int64_t probed_after_ms; /* keepalive asks after so long without a packet from the peer */
+	int64_t probed_after_ms; /* keepalive probes after so long without a packet from the peer */
 };
 LIST_HEAD(http_sockets, http_socket);
 
 struct peer_state {
-	bool owes;        /* something sent, or a probe, has no acknowledgement */
-	bool owes_data;   /* something sent has none */
-	unsigned tries;   /* how often that was sent again without one */
-	int64_t quiet_ms; /* for so long nothing came from the peer */
+	bool owes;        /* sent data, or a probe, has no acknowledgement */
+	bool owes_data;   /* sent data has no acknowledgement */
+	unsigned tries;   /* how often the unacknowledged was sent again */
+	int64_t quiet_ms; /* the time since the last packet from the peer */
 };
 
-/* libcurl has opened `fd`. */
+/* Called when libcurl has opened `fd`. */
 void socket_opened(struct http *h, int fd);
 /* libcurl's CURLOPT_CLOSESOCKETFUNCTION; its context is the client. */
 int socket_close(void *context, curl_socket_t fd);
-/* NULL: none of ours has these ports. */
+/* NULL: no socket of ours has these ports. */
 struct http_socket *socket_find(const struct http *h, int local_port, int remote_port);
-/* Without the I/O thread: forgets what libcurl did not close. */
+/* Without the I/O thread: releases the sockets that libcurl did not close. */
 void sockets_release(struct http *h);
 
-/* Keepalive asks within a second from now on, or as seldom as on any kept connection. */
+/* Makes keepalive probe each second, or as seldom as on any kept connection. */
 void socket_probe_often(struct http_socket *s);
 void socket_probe_seldom(struct http_socket *s);
 /* False: the kernel does not say. */

@@ -1,5 +1,6 @@
 /*
- * told_url.c - addresses that an answer names: where the service may send us, with the key.
+ * told_url.c - addresses that an answer names: the places where the service may send us, with the
+ * key.
  */
 #include "providers/base/cleanup.h"
 #include "providers/http/http.h"
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Whom a host can be reached by; a larger one is more public. */
+/* The reach of a host; a larger one is more public. */
 enum scope {
 	SCOPE_MACHINE,
 	SCOPE_LINK,
@@ -19,7 +20,10 @@ enum scope {
 	SCOPE_PUBLIC,
 };
 
-/* IPv4 stands in ::ffff:0:0/96. RFC 6890 lists them, RFC 3879 fec0::/10, RFC 6598 100.64.0.0/10. */
+/*
+ * IPv4 addresses are in ::ffff:0:0/96. RFC 6890 lists the networks, RFC 3879 fec0::/10, RFC 6598
+ * 100.64.0.0/10.
+ */
 static const struct {
 	const char *net;
 	int bits;
@@ -27,8 +31,9 @@ static const struct {
 } nets[] = {
 	{ "::ffff:0.0.0.0", 104, SCOPE_MACHINE },
 	{ "::ffff:127.0.0.0", 104, SCOPE_MACHINE },
-	{ "::ffff:224.0.0.0", 99, SCOPE_MACHINE }, /* multicast, reserved, broadcast: no server's */
-	{ "::", 96, SCOPE_MACHINE },               /* :: and ::1 as well */
+	/* multicast, reserved, broadcast: no server has these */
+	{ "::ffff:224.0.0.0", 99, SCOPE_MACHINE },
+	{ "::", 96, SCOPE_MACHINE }, /* :: and ::1 as well */
 	{ "ff00::", 8, SCOPE_MACHINE },
 	{ "::ffff:169.254.0.0", 112, SCOPE_LINK },
 	{ "fe80::", 10, SCOPE_LINK },
@@ -38,7 +43,7 @@ static const struct {
 	{ "::ffff:100.64.0.0", 106, SCOPE_PRIVATE },
 	{ "fc00::", 7, SCOPE_PRIVATE },
 	{ "fec0::", 10, SCOPE_PRIVATE },
-	/* What carries an IPv4 address of any kind: NAT64, 6to4. */
+	/* Networks that carry an IPv4 address of any kind: NAT64, 6to4. */
 	{ "64:ff9b::", 96, SCOPE_MACHINE },
 	{ "64:ff9b:1::", 48, SCOPE_MACHINE },
 	{ "2002::", 16, SCOPE_MACHINE },
@@ -64,7 +69,7 @@ static enum scope scope_of_address(const struct in6_addr *address)
 }
 
 /*
- * Names are public but for those of RFC 6761: a server that answers under another name has a
+ * Names are public, except those of RFC 6761: a server that answers under another name has a
  * certificate for it, or TLS ends before the key is sent.
  */
 static enum scope scope_of_host(const char *host)
@@ -92,7 +97,10 @@ static enum scope scope_of_host(const char *host)
 	return !len || url_host_is_below(name, len, "localhost") ? SCOPE_MACHINE : SCOPE_PUBLIC;
 }
 
-/* Names that no public host has: of one word, and those that RFC 6762 and 8375 and ICANN set apart. */
+/*
+ * Whether no public host has the name: one of a single word, and those reserved by RFC 6762 and
+ * 8375 and ICANN.
+ */
 static bool is_private_name(const char *host)
 {
 	static const char *const ends[] = { "internal", "local", "home.arpa" };
@@ -111,7 +119,10 @@ bool http_is_private(const char *url)
 	return host && (scope_of_host(host) < SCOPE_PUBLIC || is_private_name(host));
 }
 
-/* Who is asked by http tells of other ports of the same host what it tells in the clear anyway. */
+/*
+ * A service that is asked by http may name other ports of its host by http: its answers are in the
+ * clear anyway.
+ */
 static enum err check_told_scheme(const char *told, const char *by, struct error *e)
 {
 	AUTO_FREE char *host = url_host(told);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-/* One byte less, since a buffer holds a NUL more and its memory doubles. */
+/* One byte less, since a buffer has an additional NUL and its memory doubles. */
 #define WINDOW_MAX (HTTP_WINDOW - 1)
 
 enum err transfer_init(struct transfer *t, struct error *e)
@@ -57,7 +57,7 @@ void transfer_reset(struct transfer *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* ---- Telling the reader ---- */
+/* ---- Waking the reader ---- */
 
 static bool wants_upload_locked(const struct transfer *t)
 {
@@ -68,7 +68,7 @@ static bool has_news_locked(const struct transfer *t)
 {
 	if (t->is_over || wants_upload_locked(t))
 		return true;
-	/* An answer that is only to be judged but does not fit is read after all. */
+	/* A held answer that does not fit the window is passed to the reader after all. */
 	return t->window.len && (!t->is_held || t->is_receiving_paused);
 }
 
@@ -86,7 +86,7 @@ void transfer_tell_locked(struct transfer *t)
 		eventfd_read(t->fd, &ignored);
 }
 
-/* ---- Its life in the I/O thread ---- */
+/* ---- Life of a transfer in the I/O thread ---- */
 
 void transfer_start(struct transfer *t, CURLM *multi, struct http *h, CURLSH *connections)
 {
@@ -107,7 +107,7 @@ void transfer_start(struct transfer *t, CURLM *multi, struct http *h, CURLSH *co
 	transfer_set_callbacks(t);
 	goaway_watch(t);
 	preconnect_lend(t->easy, h);
-	/* A connection of its own is not even seen by the others. */
+	/* A connection of its own is not visible to the others. */
 	if (!(t->flags & HTTP_OWN_CONNECTION))
 		curl_easy_setopt(t->easy, CURLOPT_SHARE, connections);
 	LIST_INSERT_HEAD(&h->silence.running, t, running);
@@ -123,7 +123,7 @@ void transfer_resume(struct transfer *t)
 	was_paused = t->is_receiving_paused || t->is_sending_paused;
 	t->is_receiving_paused = t->is_sending_paused = false;
 	pthread_mutex_unlock(&t->lock);
-	/* May call back at once, so not under the lock. */
+	/* The call may run callbacks at once, so not under the lock. */
 	if (was_paused && t->easy)
 		curl_easy_pause(t->easy, CURLPAUSE_CONT);
 }
@@ -142,11 +142,11 @@ static time_t date_of(const struct transfer *t, const char *name)
 {
 	const char *value = fields_find(&t->fields, name);
 
-	/* A number is no date to RFC 9110, and one to curl_getdate(). */
+	/* A number is no date in RFC 9110, but curl_getdate() takes one. */
 	return value && *value >= 'A' ? curl_getdate(value, NULL) : -1;
 }
 
-/* Seconds; 0: nothing is asked for. A date is one of the server's clock, and curl's answer is not. */
+/* Seconds; 0: no pause asked for. A date is by the server's clock, and curl's answer is not. */
 static curl_off_t retry_after_s_of(const struct transfer *t)
 {
 	time_t at = date_of(t, "retry-after"), now = date_of(t, "date");
@@ -158,7 +158,7 @@ static curl_off_t retry_after_s_of(const struct transfer *t)
 	return seconds;
 }
 
-/* Reads what only the handle knows. */
+/* Reads the facts that only the handle has. */
 static void note_outcome(const struct transfer *t, struct outcome *o)
 {
 	long request_bytes = 0;

@@ -1,11 +1,14 @@
 /*
- * transfer.h - one sending of a request and its answer: what the I/O thread and the reader of the answer share.
+ * transfer.h - one sending of a request and its answer: the state that the I/O thread and the
+ * reader of the answer share.
  *
- * The I/O thread alone touches libcurl's handle. It fills `window` and drains `upload`; where there is no room, or nothing
- * to send, it pauses the transfer and goes on with others. The reader takes, fills, and asks for it to go on. A transfer
- * can be started again once it is over.
+ * Only the I/O thread uses libcurl's handle. The thread fills `window` and drains `upload`; where
+ * there is no room, or nothing to send, it pauses the transfer and goes on with others. The reader
+ * takes from `window`, fills `upload`, and asks the thread to resume. A transfer can be started
+ * again once it is over.
  *
- * The eventfd is readable exactly while the reader has something to do: it is set and reset under the lock, by tell.
+ * The eventfd is readable exactly while there is work for the reader: transfer_tell_locked() sets
+ * and resets it under the lock.
  */
 #pragma once
 
@@ -19,24 +22,25 @@
 #include <stdatomic.h>
 #include <sys/queue.h>
 
-/* What may be asked of the I/O thread. */
+/* The asks to the I/O thread. */
 enum transfer_ask { TRANSFER_START = 1, TRANSFER_RESUME = 2, TRANSFER_STOP = 4 };
 
-/* How it went; whole once `is_over`. */
+/* The result of a sending; complete once `is_over`. */
 struct outcome {
 	struct error failure; /* ERR_OK: the answer came whole */
-	int status;           /* 0: none came */
-	bool was_sent; /* bytes of the request may have left, and are not said to be unprocessed */
-	bool is_foreign; /* it came whole and is not the service's, as `failure` says */
-	bool was_stale;  /* only its connection was at fault: worth another try at once */
-	char *redirect;  /* where a 3xx points, absolute; owned; NULL: nowhere */
+	int status;           /* 0: no status received */
+	/* bytes of the request may have left, and the server did not report it as unprocessed */
+	bool was_sent;
+	bool is_foreign; /* the answer came whole and is not the service's, as `failure` says */
+	bool was_stale;  /* only the connection was at fault: worth another try at once */
+	char *redirect;  /* the absolute URL of a 3xx; owned; NULL: none */
 	int64_t retry_after_ms;
 	enum retry_wish wish;
 	int64_t received, took_ms; /* bytes of the body; for the log */
 };
 
 struct transfer {
-	/* What is sent: the caller's, constant while it runs. */
+	/* The request: owned by the caller, constant while it runs. */
 	enum http_method method;
 	unsigned flags;
 	char *url, *shown;
@@ -44,12 +48,13 @@ struct transfer {
 	const void *body;
 	uint64_t body_len;
 	bool has_source;
-	bool is_fresh;                  /* goes on a new connection */
-	bool is_bulk;                   /* goes apart from what is not, see HTTP_BULK */
-	bool only_connects;             /* over when its connection stands */
+	bool is_fresh; /* uses a new connection */
+	/* uses a connection apart from small exchanges, see HTTP_BULK */
+	bool is_bulk;
+	bool only_connects;             /* over when the connection stands */
 	const struct http_frame *frame; /* NULL: none */
 
-	/* The client's lock. */
+	/* Under the client's lock. */
 	struct transfer *next_asking;
 	unsigned asked; /* enum transfer_ask */
 
@@ -58,8 +63,8 @@ struct transfer {
 	struct http *client; /* where it last started */
 	uint64_t drops;      /* of the client's, when it did */
 	LIST_ENTRY(transfer) running;
-	struct http_socket *socket; /* it is sent on; NULL: none yet, or not known */
-	bool is_kept;               /* on a connection that was used before */
+	struct http_socket *socket; /* the socket in use; NULL: none yet, or not known */
+	bool is_kept;               /* the connection was used before */
 	bool is_heard;              /* a byte of the answer came */
 	bool is_greeted;            /* its connection said how many streams it may have */
 	bool is_dead;               /* its connection was found dead */
@@ -76,36 +81,39 @@ struct transfer {
 	enum err refusal;   /* why a callback gave it up; ERR_OK: none did */
 	const char *refusal_words;
 
-	_Atomic int64_t
-		progress_ms; /* on the monotonic clock: when it last moved, but for an answer that is a fault */
-	_Atomic bool is_sent;    /* may have left, as far as is known now */
-	_Atomic curl_off_t sent; /* bytes of the body, as far as libcurl has handed them on */
+	/* monotonic clock: the last move, except bytes of a refusing answer */
+	_Atomic int64_t progress_ms;
+	_Atomic bool is_sent;    /* the request may have left, as far as is known now */
+	_Atomic curl_off_t sent; /* bytes of the body that libcurl has handed on */
 
 	int fd; /* constant */
 	pthread_mutex_t lock;
 	pthread_cond_t stopped;
-	/* All that follow: the lock. */
+	/* Under the lock, as all that follow. */
 	bool is_signalled;
 	bool is_over, is_stopped;
-	bool is_held; /* the answer is only to be judged, not read: nobody is told before it is whole */
+	/*
+	 * the answer is to be checked before it is read: the reader gets nothing until it is whole
+	 */
+	bool is_held;
 	bool has_fields;
-	struct buf window; /* of the answer */
+	struct buf window; /* bytes of the answer */
 	struct buf fields;
 	struct buf trailers; /* fields behind the body */
 	bool is_receiving_paused, is_sending_paused;
 	struct buf upload;
 	size_t upload_taken;
-	uint64_t upload_given; /* bytes of the body that were ever in `upload` */
+	uint64_t upload_given; /* bytes of the body that were ever put into `upload` */
 	struct outcome outcome;
 };
 
 enum err transfer_init(struct transfer *t, struct error *e);
-/* Only when the I/O thread has let go of it. */
+/* Only after the I/O thread has released the transfer. */
 void transfer_release(struct transfer *t);
-/* Before another start: nothing of the last one stays. */
+/* Called before another start: clears the state of the last one. */
 void transfer_reset(struct transfer *t);
 
-/* ---- The I/O thread's ---- */
+/* ---- For the I/O thread ---- */
 
 struct http;
 
@@ -113,17 +121,20 @@ struct http;
 void transfer_set_callbacks(struct transfer *t);
 void transfer_start(struct transfer *t, CURLM *multi, struct http *h, CURLSH *connections);
 void transfer_resume(struct transfer *t);
-/* Takes its handle from `multi`; `code` says how it ended. */
+/* Takes the handle from `multi`; `code` is the result. */
 void transfer_finish(struct transfer *t, CURLM *multi, CURLcode code);
 /*
- * Gives it up as one whose connection is dead: the reader sends it again at once, or fails with
+ * Gives up a transfer whose connection is dead: the reader sends it again at once, or fails with
  * ERR_UNREACHABLE and `why`.
  */
 void transfer_give_up(struct transfer *t, CURLM *multi, const char *why);
-/* Gives up what runs. The transfer may be gone when this returns: its reader waits for just that. */
+/*
+ * Stops a running transfer. The transfer may be gone when this returns: its reader waits for the
+ * stop.
+ */
 void transfer_stop(struct transfer *t, CURLM *multi);
 
-/* ---- Anybody's ---- */
+/* ---- For any thread ---- */
 
-/* Sets the eventfd or resets it, according to whether the reader has something to do. */
+/* Sets the eventfd or resets it, according to whether there is work for the reader. */
 void transfer_tell_locked(struct transfer *t);

@@ -1,10 +1,10 @@
-/* What libcurl calls while a transfer runs, in the I/O thread. */
+/* The callbacks that libcurl calls while a transfer runs, in the I/O thread. */
 #include "providers/http/client.h"
 #include "providers/http/frame.h"
 
 #include <string.h>
 
-/* What is sent in the first so many ms fills buffers on the way: it says nothing of the other end. */
+/* Bytes sent in the first so many ms fill buffers on the way: they say nothing about the peer. */
 #define BUFFERED_MS 250
 
 static void note_progress(struct transfer *t)
@@ -12,7 +12,7 @@ static void note_progress(struct transfer *t)
 	t->progress_ms = monotonic_ms();
 }
 
-/* Words about a fault bring nobody nearer to what was asked for. */
+/* The text of a refusal is no progress. */
 static void note_received_locked(struct transfer *t)
 {
 	if (!t->is_held && t->outcome.status < 400)
@@ -26,7 +26,7 @@ static void refuse(struct transfer *t, enum err kind, const char *words)
 	t->refusal_words = words;
 }
 
-/* Where it is full the same bytes come again after a resume. */
+/* Where the window is full the same bytes come again after a resume. */
 static size_t receive_locked(struct transfer *t, const char *bytes, size_t len)
 {
 	if (t->window.len && len > t->window.max - t->window.len) {
@@ -97,7 +97,7 @@ static bool is_version_2(const struct transfer *t)
 	return version == CURL_HTTP_VERSION_2_0;
 }
 
-/* The headers are whole. Interim answers (1xx) are passed over. */
+/* Called when the headers are whole. Interim answers (1xx) are skipped. */
 static bool end_fields_locked(struct transfer *t)
 {
 	long status = 0;
@@ -119,7 +119,7 @@ static bool end_fields_locked(struct transfer *t)
 
 static bool keep_line_locked(struct transfer *t, const char *line, size_t len)
 {
-	/* Readers of the fields take no lock, so what comes behind the body is kept apart. */
+	/* Readers of the fields take no lock, so fields behind the body are kept apart. */
 	if (fields_add(t->has_fields ? &t->trailers : &t->fields, line, len))
 		return true;
 	refuse(t, ERR_PROTOCOL, "more headers than any answer needs");
@@ -156,10 +156,11 @@ static size_t on_header(char *line, size_t size, size_t count, void *context)
 }
 
 /*
- * libcurl sends a request again by itself, also a POST, when a kept connection turns out to be dead before a byte of the
- * answer came (Curl_retry_request). By then the server may have acted on it. So only the first sending is let through;
- * whether there is another one is decided in exchange_settle.c. libcurl takes the same way of a stream that the server
- * does not process or refuses: goaway.h says what is known of that.
+ * libcurl sends a request again by itself, also a POST, when a kept connection turns out to be dead
+ * before a byte of the answer came (Curl_retry_request). The server may already have acted on the
+ * request. So only the first sending is let through; exchange_settle.c decides on another. libcurl
+ * does the same for a stream that the server does not process or refuses: goaway.h says how that is
+ * recognized.
  */
 static int on_sending(void *context, char *to, char *from, int to_port, int from_port)
 {

@@ -29,7 +29,7 @@ bool url_host_is_below(const char *host, size_t len, const char *end)
 		(len == end_len || host[len - end_len - 1] == '.');
 }
 
-/* libcurl writes hosts its own way here: 127.1 becomes 127.0.0.1, as it does when it connects. */
+/* libcurl normalizes hosts here as when it connects: 127.1 becomes 127.0.0.1. */
 static CURLUcode parse(const char *url, struct parts *out)
 {
 	CURLU *u = curl_url();
@@ -50,7 +50,7 @@ static bool is_loopback(const char *host)
 {
 	struct in_addr v4;
 
-	/* Who connects to 0.0.0.0, where servers are said to listen, reaches this machine. */
+	/* 0.0.0.0, where servers are said to listen, connects to this machine. */
 	if (inet_pton(AF_INET, host, &v4) == 1)
 		return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET || v4.s_addr == INADDR_ANY;
 	return !strcmp(host, "[::1]") || !strcmp(host, "[::]") ||

@@ -1,12 +1,12 @@
 /*
- * url.h - where a request may go, and what may be said of it; for http's own files.
+ * url.h - the URLs that a request may use, and how they appear in messages; for http's own files.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Not protected by TLS. */
+/* Whether the URL is not protected by TLS. */
 bool url_is_plain(const char *url);
 
 /*
@@ -15,14 +15,20 @@ bool url_is_plain(const char *url);
  */
 bool url_host_is_below(const char *host, size_t len, const char *end);
 
-/* "http://HOST:PORT": only to connect there. The caller frees it; NULL: no URL, or no memory. */
+/* "http://HOST:PORT", for a connection only. The caller frees it; NULL: no URL, or no memory. */
 char *url_of_host(const char *url);
 
-/* An IPv4 address is in its usual form, one of IPv6 in []. The caller frees it; NULL as above. */
+/*
+ * The host: an IPv4 address in its usual form, an IPv6 address in []. The caller frees it; NULL as
+ * above.
+ */
 char *url_host(const char *url);
 
 /* "SCHEME://HOST:PORT/". The caller frees it; NULL as above. */
 char *url_origin(const char *url);
 
-/* For logs and errors: without the query, which may hold a signature. The caller frees it; NULL: no memory. */
+/*
+ * The URL for logs and errors: without the query, which may have a signature. The caller frees it;
+ * NULL: no memory.
+ */
 char *url_shown(const char *url);

@@ -3,11 +3,11 @@
 
 #include <sys/select.h>
 
-/* Nothing is missed by sleeping: whoever wants something wakes the thread. */
+/* A sleep misses nothing: every ask wakes the thread. */
 #define SLEEP_MS 60000
 /* A connection or a handshake in the making has turns in which no byte of a request moves. */
 #define IDLE_TURNS_MAX 8
-/* A request that begins meanwhile is late by so much at most. */
+/* The most by which a request that begins meanwhile is late. */
 #define PAUSE_US 2000
 
 static bool is_idle_turn(struct http *h)
@@ -20,10 +20,10 @@ static bool is_idle_turn(struct http *h)
 }
 
 /*
- * libcurl 7.88 asks to be polled for writing while the window of an HTTP/2 stream is full, and the
- * socket is writable: its poll returns at once, for as long as the peer takes. Then what the peer
- * says is what to wait for. False: nothing is asked for that can be written now. Descriptors
- * beyond those of select(2) are not seen.
+ * libcurl 7.88 polls for writing while the window of an HTTP/2 stream is full and the socket is
+ * writable: its poll returns at once, until the peer continues. Then only the peer's next bytes are
+ * worth waiting for. False: no descriptor is wanted for writing and writable now. Descriptors
+ * beyond those of select(2) are ignored.
  */
 static bool wait_for_reading(struct http *h)
 {

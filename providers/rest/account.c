@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <strings.h>
 
-/* The key, what a login says besides, and the vendor's own. */
+/* The key, the headers of a login, and the vendor's own. */
 #define FACTS_HEADERS_MAX 8
 
-/* What a user sets counts before what a login says. */
+/* The user's URL counts before the login's. */
 static const char *choose_url(const struct rest_account_facts *facts, const struct login *login)
 {
 	const char *own = facts->url ? facts->url : variable_first(facts->vendor, VARIABLE_URL);
@@ -38,7 +38,7 @@ static bool has_header(const struct rest_account_facts *facts, const char *name)
 	return false;
 }
 
-/* `value`: of the header that carries the key; NULL: there is none. */
+/* `value`: of the header with the key; NULL: no key. */
 static size_t put_headers(struct http_header *headers, const struct rest_account_facts *facts,
 	const struct login *login, const char *value)
 {
@@ -59,7 +59,7 @@ static size_t put_headers(struct http_header *headers, const struct rest_account
 	return count;
 }
 
-/* Whether the key may go there, and how. */
+/* Whether and how the key may be sent to `url`. */
 static enum err check_url(const struct rest_account *a, const struct rest_account_facts *facts,
 	const struct login *login, const char *url, struct error *e)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* A path, and the heads of two parts. */
+/* Room for a path, and the heads of two parts. */
 #define TEXT_MAX ((size_t)32 * 1024)
 
 enum err rest_form_make(struct rest_form_body *out, const struct rest_form *form, struct error *e)
@@ -43,7 +43,9 @@ uint64_t rest_form_len(const struct rest_form_body *b)
 	return b->text.len + b->form->len;
 }
 
-/* How many bytes of the body follow each other in memory from `offset` on, and where. */
+/*
+ * Finds the contiguous bytes of the body from `offset` on: returns their number, *run their place.
+ */
 static size_t find_run(const struct rest_form_body *b, size_t offset, const void **run)
 {
 	size_t contents_end = b->head_len + b->form->len;

@@ -1,7 +1,7 @@
 /*
  * form.h - the body of a request that uploads a file: multipart/form-data (RFC 7578), read in
- * pieces without a copy of the contents. For rest/, and for a vendor whose uploads are no struct
- * rest_ask.
+ * pieces without a copy of the contents. For rest/, and for a vendor whose uploads do not use
+ * struct rest_ask.
  */
 #pragma once
 
@@ -9,8 +9,8 @@
 
 struct rest_form_body {
 	const struct rest_form *form;
-	struct buf text; /* what stands before the contents, then what stands behind them */
-	size_t head_len; /* of the former */
+	struct buf text; /* the text before the contents, then the text behind */
+	size_t head_len; /* the length of the text before */
 	char type[96];   /* the Content-Type */
 };
 

@@ -12,7 +12,7 @@ enum err image_check(const char *vendor, const char *image, struct error *e)
 	return error_set(e, ERR_INVALID, "%s: '%.100s' is no image", vendor, image);
 }
 
-/* With a hash, because two images may share the letters that a name may have. */
+/* The name ends in a hash, because two images may share the letters that a name can have. */
 void image_name(const char *image, char name[IMAGE_NAME_SIZE])
 {
 	int len = snprintf(name, IMAGE_NAME_SIZE, "sandboxfs-%.100s-%08x", image,

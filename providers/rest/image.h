@@ -1,23 +1,23 @@
 /*
- * image.h - a container image of which a vendor makes what sandboxes are made from: a snapshot, a
- * template, a blueprint.
+ * image.h - a container image from which a vendor makes a snapshot, a template or a blueprint, the
+ * base of sandboxes.
  *
- * What was made once is found again by its name, which is made of the image's.
+ * A base that was made once is found again by its name, which is derived from the image's.
  */
 #pragma once
 
 #include "providers/rest/rest.h"
 
 #define IMAGE_NAME_SIZE 160
-/* A large image is pulled and unpacked. Design decision. */
+/* The time to pull and unpack a large image. Design decision. */
 #define IMAGE_READY_MS (20 * 60 * 1000)
 
-/* ERR_INVALID: that is no image. */
+/* ERR_INVALID: not the name of an image. */
 enum err image_check(const char *vendor, const char *image, struct error *e);
-/* Small letters, digits and '-'. */
+/* The name of the base: small letters, digits and '-'. */
 void image_name(const char *image, char name[IMAGE_NAME_SIZE]);
-/* Asks until it is built. ERR_TIMEOUT: not within IMAGE_READY_MS. */
+/* Polls until the base is built. ERR_TIMEOUT: not within IMAGE_READY_MS. */
 enum err image_wait(const struct rest *r, const struct call *call, const char *image,
 	rest_poll poll, void *context, struct error *e);
-/* ERR_IO: it cannot be built, in the vendor's words; "": it does not say why. */
+/* ERR_IO: the build failed, with the vendor's `words`; "": the vendor gives no reason. */
 enum err image_failed(const char *vendor, const char *image, const char *words, struct error *e);

@@ -117,7 +117,7 @@ static void put_double(struct json_writer *w, const char *key, double value)
 	json_put_raw(w, key, isfinite(value) ? text : "null");
 }
 
-/* As deep as rest_parse() goes. */
+/* The depth of a value is limited by rest_parse(). */
 void rest_put_again(struct json_writer *w, const char *key, struct json_object *value)
 {
 	switch (json_object_get_type(value)) {

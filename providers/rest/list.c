@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-/* A cursor of which every byte is escaped, and what stands before it. */
+/* Room for a cursor with every byte escaped, and the text before it. */
 #define PATH_ROOM  ((size_t)16 * 1024)
 #define CURSOR_MAX ((size_t)4096)
-/* No account has so many: a server that goes on is astray. */
+/* More than any account has: a server that goes on is faulty. */
 #define PAGES_MAX 1000
 
 static enum err pass_item(struct json_object *item, const struct rest_list *list, int64_t now_s,
@@ -72,7 +72,7 @@ static enum err ask_page(const struct rest *r, const struct call *call,
 	return kind ? kind : rest_perform(r, call, &ask, json, e);
 }
 
-/* `cursor`: of this page, "" of the first; then of the next, "": this was the last. */
+/* `cursor`: in, of this page, "" for the first; out, of the next page, "": no more pages. */
 static enum err pass_page(const struct rest *r, const struct call *call,
 	const struct rest_list *list, rest_listed_read read, rest_listed_sink sink, void *context,
 	struct buf *cursor, struct error *e)

@@ -12,7 +12,7 @@ void rest_reader_begin(struct rest_reader *r, size_t kept)
 	*r = (struct rest_reader){ .bound = { .cost = kept },
 		.tokener = json_tokener_new_ex(DEPTH_MAX) };
 	r->is_none = !r->tokener;
-	/* Not strict: then json-c 0.18 refuses every byte of a text above 0x7f. */
+	/* Not strict: json-c 0.18 would then refuse every byte of a text above 0x7f. */
 	if (r->tokener)
 		json_tokener_set_flags(r->tokener, JSON_TOKENER_VALIDATE_UTF8);
 }
@@ -31,7 +31,7 @@ static void check_blank(struct rest_reader *r, const char *bytes, size_t len)
 		r->is_none |= !bytes[at] || !strchr(" \t\r\n", bytes[at]);
 }
 
-/* Whole characters: json-c validates each call's bytes by themselves. */
+/* Parses whole characters: json-c checks the bytes of each call separately. */
 static void parse(struct rest_reader *r, const char *bytes, size_t len)
 {
 	size_t read;
@@ -52,7 +52,7 @@ static void parse(struct rest_reader *r, const char *bytes, size_t len)
 		check_blank(r, bytes + read, len - read);
 }
 
-/* How many of the bytes belong to the character that was cut. */
+/* The number of bytes that belong to the character that was cut. */
 static size_t complete_cut(struct rest_reader *r, const char *bytes, size_t len)
 {
 	size_t more = r->cut_len ? utf8_cut_at_start(bytes, len) : 0;
@@ -63,7 +63,7 @@ static size_t complete_cut(struct rest_reader *r, const char *bytes, size_t len)
 		more = sizeof r->cut - r->cut_len;
 	memcpy(r->cut + r->cut_len, bytes, more);
 	r->cut_len += more;
-	/* Without the rest that must follow it is no character either. */
+	/* The character may need more bytes still; an incomplete one is no JSON. */
 	if (more == len && utf8_cut_at_end(r->cut, r->cut_len))
 		return more;
 	parse(r, (const char *)r->cut, r->cut_len);
@@ -102,7 +102,7 @@ bool rest_reader_end(struct rest_reader *r, struct json_object **out)
 	*out = NULL;
 	if (r->cut_len)
 		r->is_none = true;
-	/* A NUL ends a number that nothing else ends. */
+	/* A NUL ends a number, which has no end of its own. */
 	if (!r->is_none && !r->is_whole) {
 		r->value = json_tokener_parse_ex(r->tokener, "", 1);
 		r->is_whole = json_tokener_get_error(r->tokener) == json_tokener_success;

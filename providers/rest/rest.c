@@ -6,10 +6,10 @@
 #include <assert.h>
 #include <string.h>
 
-/* A path of a sandbox whose every byte is escaped, and what stands around it. */
+/* Room for a sandbox's path with every byte escaped, and the text around it. */
 #define URL_MAX ((size_t)32 * 1024)
 
-/* ---- Its life ---- */
+/* ---- Life of a struct rest ---- */
 
 char *rest_without_slashes(const char *url)
 {
@@ -40,7 +40,7 @@ void rest_release(struct rest *r)
 	*r = (struct rest){ 0 };
 }
 
-/* False: no memory. What was copied is in `r` in any case. */
+/* False: no memory. The copies made so far are in `r` in any case. */
 static bool copy_headers(struct rest *r, const struct http_header *headers, size_t count)
 {
 	r->headers = calloc(count + 1, sizeof *r->headers);
@@ -74,7 +74,7 @@ enum err rest_init(struct rest *out, struct http *http, const char *vendor, cons
 	return error_set(e, ERR_NO_MEMORY, "%s", vendor);
 }
 
-/* ---- A request as HTTP wants it ---- */
+/* ---- Making a request ---- */
 
 struct sending {
 	struct http_request request;
@@ -91,7 +91,7 @@ static void sending_release(struct sending *s)
 }
 #define AUTO_SENDING __attribute__((cleanup(sending_release)))
 
-/* The last one of a name counts. */
+/* The last header of a name counts. */
 static void put_header(struct sending *s, const struct http_header *header)
 {
 	size_t at = 0;
@@ -176,11 +176,11 @@ enum err rest_begin(const struct rest *r, const struct rest_ask *ask, struct htt
 	AUTO_SENDING struct sending s;
 	enum err kind = prepare(&s, r, ask, e);
 
-	assert(!ask->form.file_field); /* its body ends here */
+	assert(!ask->form.file_field); /* the form would end with this call */
 	return kind ? kind : http_begin(r->http, &s.request, out, e);
 }
 
-/* ---- What an answer means ---- */
+/* ---- The meaning of an answer ---- */
 
 static bool is_good(int status)
 {
@@ -257,7 +257,7 @@ enum err rest_perform(const struct rest *r, const struct call *call, const struc
 	return kind ? kind : judge(r, ask, &answer, json, e);
 }
 
-/* There is no idempotency key: who loses the answer must look. */
+/* There is no idempotency key: after a lost answer the caller has to look. */
 static bool may_be_made(const struct http_answer *answer)
 {
 	return answer->status ? is_good(answer->status) : answer->may_have_arrived;
@@ -311,9 +311,9 @@ enum err rest_perform_both(const struct rest *r, const struct call *call,
 	return kind;
 }
 
-/* ---- A body as it comes ---- */
+/* ---- A body in pieces ---- */
 
-/* What does not come, or finds no room, is not needed for telling why. */
+/* Bytes that do not arrive, or do not fit, are not needed for the reason. */
 enum err rest_judge_rest(const struct rest *r, const struct call *call, const struct rest_ask *ask,
 	struct http_exchange *x, const void *bytes, size_t len, struct error *e)
 {

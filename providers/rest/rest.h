@@ -1,9 +1,10 @@
 /*
- * rest.h - requests to a vendor's API that speaks JSON over HTTP: what every such vendor shares.
+ * rest.h - requests to a vendor's API that speaks JSON over HTTP: the code that all such vendors
+ * share.
  *
- * One struct rest for each base URL (control plane, data plane). What a refusal means differs by vendor, so the vendor
- * gives a function for it; words are taken from its answer there. After rest_init() a struct rest is only read, by any
- * number of threads.
+ * There is one struct rest for each base URL (control plane, data plane). The meaning of a refusal
+ * differs by vendor, so the vendor gives a function that also takes the words from the answer.
+ * After rest_init() a struct rest is only read, by any number of threads.
  */
 #pragma once
 
@@ -17,39 +18,41 @@
 struct rest;
 
 /*
- * A file that is uploaded as a form (multipart/form-data). The fields have names without quotes and
- * ends of lines; the path stands before the file, as some services want.
+ * A file that is uploaded as a form (multipart/form-data). The names of fields have no quotes nor
+ * ends of lines; the path is sent before the file, as some services need.
  */
 struct rest_form {
-	const char *path_field; /* NULL: the form does not say the path */
+	const char *path_field; /* NULL: the form has no path */
 	const char *path;
 	const char *file_field; /* NULL: no form */
 	const void *bytes;
 	size_t len;
 };
 
-/* One request. `path` is added to the base URL. What it points to must outlive the call. */
+/* One request. `path` is added to the base URL. All that it points to must outlive the call. */
 struct rest_ask {
 	enum http_method method;
 	unsigned flags; /* enum http_flags */
 	const char *path;
-	const char *about;        /* what `path` goes on with, every byte escaped: an ID; or NULL */
-	const char *below;        /* what stands behind that, or NULL */
-	const char *file;         /* a path in the sandbox, which ends the URL, escaped; or NULL */
-	const char *body;         /* NULL: none */
-	size_t body_len;          /* 0: that of the text */
-	const char *content_type; /* NULL: application/json */
-	struct rest_form form;    /* instead of `body`; not for rest_begin() */
-	const struct vendor_frame *frame;  /* NULL: that of the struct rest */
-	const struct http_header *headers; /* more of them, or NULL */
+	const char *about; /* an ID behind `path`, every byte escaped; or NULL */
+	const char *below; /* text behind `about`, or NULL */
+	/* a path in the sandbox at the end of the URL, escaped; or NULL */
+	const char *file;
+	const char *body;                  /* NULL: none */
+	size_t body_len;                   /* 0: the length of the text */
+	const char *content_type;          /* NULL: application/json */
+	struct rest_form form;             /* instead of `body`; not for rest_begin() */
+	const struct vendor_frame *frame;  /* NULL: the frame of the struct rest */
+	const struct http_header *headers; /* additional headers, or NULL */
 	size_t headers_count;
-	const char *what; /* for people: "creating a sandbox" */
-	const char *id;   /* of the sandbox it is about, for people; NULL: none */
+	const char *what; /* for a person: "creating a sandbox" */
+	const char *id;   /* the sandbox's ID, for a person; NULL: none */
 };
 
 /*
- * What an answer means: asked of every one that was read whole, because some vendors say in the JSON of a 200 that it
- * failed. ERR_OK: it is good. `json` is NULL where the body is none. A vendor's words in it hold no secret of the request.
+ * The meaning of an answer. Called for every answer that was read whole, because some vendors
+ * report a failure in the JSON of a 200. ERR_OK: a good answer. `json` is NULL where the body has
+ * none. A vendor's words in it contain no secret of the request.
  */
 typedef enum err (*rest_judge)(const struct rest *r, const struct rest_ask *ask, int status,
 	struct json_object *json, const struct http_answer *answer, struct error *e);
@@ -61,7 +64,7 @@ struct rest {
 	struct http_header *headers; /* owned, sent with every request, secrets marked */
 	size_t headers_count;
 	rest_judge judge;
-	const struct vendor_frame *frame; /* of answers that are the vendor's; NULL: all are */
+	const struct vendor_frame *frame; /* the vendor's own answers; NULL: all are */
 	struct server_clock *clock;       /* owned */
 };
 
@@ -74,33 +77,34 @@ char *rest_without_slashes(const char *url);
 void rest_release(struct rest *r);
 
 /*
- * Asks and judges. *json, or NULL where nobody wants it: the answer, json_object_put() is the caller's; NULL: no body.
- * ERR_UNREACHABLE: a good answer that is not JSON though *json is wanted. Errors otherwise as http.h and the judge say.
+ * Sends a request and calls the judge. *json: the answer, which the caller gives to
+ * json_object_put(); NULL: no body. `json` may be NULL. ERR_UNREACHABLE: a good answer that is not
+ * JSON though `json` is given. Other errors are those of http.h and of the judge.
  */
 enum err rest_perform(const struct rest *r, const struct call *call, const struct rest_ask *ask,
 	struct json_object **json, struct error *e);
 
-/* Behind a reason, with the vendor. */
+/* Text behind an error, with the vendor. */
 #define REST_MAY_EXIST "; the sandbox may have been made all the same: sandboxctl list %s:"
 
 /*
- * As rest_perform(), of a request that makes a sandbox. On failure *id, of `room` bytes, is the ID
- * of a sandbox that was made all the same: the member `id_name` of an answer that cannot be read.
- * "": the ID is not known, and where a sandbox may have been made the error says how to find it.
+ * rest_perform() of a request that makes a sandbox. On failure *id, of `room` bytes, is the ID of a
+ * sandbox that was made all the same: the member `id_name` of an answer that cannot be read. "":
+ * the ID is not known, and where a sandbox may have been made the error says how to find it.
  */
 enum err rest_make(const struct rest *r, const struct call *call, const struct rest_ask *ask,
 	const char *id_name, struct json_object **json, char *id, size_t room, struct error *e);
 
 /*
- * A body as it comes, once the status is 2xx, of which the judge is not asked; anything but ERR_OK from the sink ends it
- * with that. Other answers are read as far as HTTP_BODY_MAX and judged.
+ * Passes a body on as it arrives, once the status is 2xx, without the judge; an error of the sink
+ * ends the request with that error. Other answers are read up to HTTP_BODY_MAX and judged.
  */
 typedef enum err (*rest_sink)(void *context, const void *bytes, size_t len, struct error *e);
 enum err rest_stream(const struct rest *r, const struct call *call, const struct rest_ask *ask,
 	rest_sink sink, void *context, struct error *e);
 /*
- * JSON that is read as it comes, so more than HTTP_BODY_MAX where it takes no more memory than
- * json_bound.h says: of programs that print much. Of a 2xx the judge is not asked.
+ * Parses JSON as it arrives, so more than HTTP_BODY_MAX as long as the memory stays within
+ * json_bound.h: for programs with much output. The judge is not called for a 2xx.
  */
 enum err rest_perform_large(const struct rest *r, const struct call *call,
 	const struct rest_ask *ask, struct json_object **json, struct error *e);
@@ -115,69 +119,80 @@ enum err rest_perform_both(const struct rest *r, const struct call *call,
 	const struct rest_ask *second, struct error *e);
 
 /*
- * What most vendors mean by a status that is not 2xx, for their judge to end with: 400, 422 ERR_INVALID; 401, 403 ERR_AUTH;
- * 404 ERR_NOT_FOUND; 409 ERR_BUSY; 413 ERR_TOO_LARGE; 429 ERR_QUOTA; from 500 ERR_UNREACHABLE; else ERR_PROTOCOL. `words`
- * are the vendor's own; "": it says nothing.
+ * The usual meaning of a status that is not 2xx, for the end of a vendor's judge: 400, 422
+ * ERR_INVALID; 401, 403 ERR_AUTH; 404 ERR_NOT_FOUND; 409 ERR_BUSY; 413 ERR_TOO_LARGE; 429
+ * ERR_QUOTA; from 500 ERR_UNREACHABLE; else ERR_PROTOCOL. `words` are the vendor's own; "": none.
  */
 enum err rest_refuse(const struct rest *r, const struct rest_ask *ask, int status,
 	const char *words, struct error *e);
 
-/* Of a good answer that is no JSON, or breaks off: ERR_UNREACHABLE, and it is noted as a foreign one. */
+/*
+ * For a good answer that is no JSON, or breaks off: ERR_UNREACHABLE, and recorded as a foreign
+ * answer.
+ */
 enum err rest_no_json(const struct rest *r, const struct rest_ask *ask, struct error *e);
 
 /*
- * For whoever wants the headers of an answer whose body comes in pieces: rest_begin(), then http_read(), and http_end() on
- * ERR_OK. rest_judge_rest() is what the judge says of it; `bytes` were read last, and it reads the rest.
+ * For a caller that needs the headers of an answer whose body comes in pieces: rest_begin(), then
+ * http_read(), and http_end() on ERR_OK. rest_judge_rest() gives the judge's error; `bytes` were
+ * read last, and the function reads the rest.
  */
 enum err rest_begin(const struct rest *r, const struct rest_ask *ask, struct http_exchange **out,
 	struct error *e);
 enum err rest_judge_rest(const struct rest *r, const struct call *call, const struct rest_ask *ask,
 	struct http_exchange *x, const void *bytes, size_t len, struct error *e);
 
-/* Asks and does not judge: for whoever wants the answer's headers, or to know of a failure whether it arrived. */
+/*
+ * Sends a request without the judge: for a caller that needs the answer's headers, or whether a
+ * failed request arrived.
+ */
 enum err rest_send(const struct rest *r, const struct call *call, const struct rest_ask *ask,
 	struct http_answer *out, struct error *e);
 
-/* ---- Reading JSON, leniently: what is absent or of another type is the default ---- */
+/* ---- Reading JSON: a member that is absent or of another type gives the default ---- */
 
 /*
- * Whether `body` is one JSON value, in UTF-8 and at most 16 levels deep: a server shall not choose our stack. *out is the
- * caller's to put; NULL: it is `null`, or no JSON.
+ * Whether `body` is one JSON value, in UTF-8 and at most 16 levels deep: a server must not decide
+ * our stack use. The caller calls rest_put() on *out; NULL: the value `null`, or no JSON.
  */
 bool rest_parse(const struct buf *body, struct json_object **out);
 
 void rest_put(struct json_object **value);
 #define AUTO_JSON __attribute__((cleanup(rest_put)))
 
-/* Also the default: a text with a NUL inside. It lives as long as `o`. */
+/* A text with a NUL inside gives the default, too. The text lives as long as `o`. */
 const char *rest_text(struct json_object *o, const char *name, const char *otherwise);
 int64_t rest_integer(struct json_object *o, const char *name, int64_t otherwise);
 bool rest_flag(struct json_object *o, const char *name, bool otherwise);
 /* NULL: absent, or neither an object nor an array. */
 struct json_object *rest_member(struct json_object *o, const char *name);
-/*
- * The whole value again: valid JSON whatever it was made of, in which nothing is harmful (json.h).
- */
+/* Writes the whole value again: valid JSON in any case, without harmful characters (json.h). */
 void rest_put_again(struct json_writer *w, const char *key, struct json_object *value);
-/* An object of an array, from 0 on; NULL: past the last, or no array. It lives as long as `list`. */
+/*
+ * An object of an array, from 0 on; NULL: past the last, or no array. The object lives as long as
+ * `list`.
+ */
 struct json_object *rest_item(struct json_object *list, size_t index);
 
 /*
  * The text of a member in bytes that should be JSON and are not, where the text must not be lost:
- * letters, digits, '-' and '_'. "": there is none, or more than fits.
+ * letters, digits, '-' and '_'. "": no such member, or more than fits.
  */
 void rest_find_text(const struct buf *body, const char *name, char *out, size_t room);
 
-/* Seconds since 1970 by the service's clock, as the last answer of rest_send() said. */
+/* Seconds since 1970 by the service's clock, from the last answer of rest_send(). */
 int64_t rest_now_s(const struct rest *r);
-/* Seconds from `now_s` (since 1970) to a time of RFC 3339, at least 0; -1: it is none. */
+/* Seconds from `now_s` (since 1970) to a time of RFC 3339, at least 0; -1: not a valid time. */
 int64_t rest_seconds_until(const char *time, int64_t now_s);
 
 /* ---- Waiting for a state ---- */
 
-/* *is_done: no need to ask again. */
+/* *is_done: polling can end. */
 typedef enum err (*rest_poll)(
 	void *context, const struct call *call, bool *is_done, struct error *e);
-/* Asks with growing pauses (100 ms to 1 s) until it is done, fails, is cancelled, or `limit_ms` are over: ERR_TIMEOUT. */
+/*
+ * Polls with growing pauses (100 ms to 1 s) until done, failed or cancelled, or until `limit_ms`
+ * are over: ERR_TIMEOUT.
+ */
 enum err rest_wait(const struct call *call, int64_t limit_ms, const char *what, rest_poll poll,
 	void *context, struct error *e);
