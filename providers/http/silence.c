@@ -12,8 +12,8 @@
 #define ROUND_TRIPS  4
 #define MISTAKES_MAX 4
 /*
- * The time, in halves of the time until a doubt, that may pass without a byte after a new
- * connection was answered.
+ * The time that may pass without a byte after a new connection was answered, in halves of the time
+ * until a check.
  */
 #define PROVED_AFTER 1
 /* A large body waits in the buffers of the way long after it has left. */
@@ -21,8 +21,8 @@
 /* A probe that has no answer by then proves nothing; another one is begun. */
 #define PROBE_MAX_MS 10000
 /*
- * The intervals, in ms, of asking the kernel for acknowledgements: normal, for streams, and in
- * doubt.
+ * The intervals, in ms, of asking the kernel for acknowledgements: normal, for streams, and for a
+ * suspect.
  */
 #define LOOK_MS         1000
 #define LOOK_STREAM_MS  15000
@@ -82,7 +82,7 @@ static void probe_begin(
 		kind == PROOF_CONNECTED ? "does a new connection stand"
 					: "is a new connection answered");
 	h->silence.probe = p;
-	/* A preconnect may be as dead as the doubted connection, and would prove nothing. */
+	/* A preconnect may be as dead as the suspected connection, and would prove nothing. */
 	preconnect_drop(h);
 	transfer_start(&p->transfer, h->multi, h, NULL);
 }
@@ -173,7 +173,7 @@ void silence_sending(struct transfer *t)
 	t->silent_since_ms = t->received_ms = t->sending_ms;
 }
 
-/* A doubt was right when a new connection answers where the old one did not. */
+/* A suspicion was right when a new connection answers where the old one did not. */
 static void judge_doubt(struct silence *s, struct transfer *t, int64_t took_ms)
 {
 	if (!t->was_doubted)

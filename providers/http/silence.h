@@ -54,7 +54,7 @@ struct trial {
 
 struct silence {
 	struct transfers running;
-	int64_t least_ms; /* least time until a doubt; SILENCE_MIN_MS except in tests */
+	int64_t least_ms; /* least time until a check; SILENCE_MIN_MS except in tests */
 	int64_t first_bytes_ms[SILENCE_SAMPLES];
 	unsigned samples;                 /* that were ever taken */
 	unsigned mistakes;                /* in a row */

@@ -1,7 +1,7 @@
 /*
  * disk.h - a disk for an embedded sandbox, which bounds the size of its contents.
  *
- * The disk is a file system in a sparse file .NAME.disk beside the sandbox's directory, mounted on
+ * The disk is a file system in a sparse file .NAME.disk next to the sandbox's directory, mounted on
  * that directory. Only root can mount it. The mount stays until the sandbox is deleted or the
  * machine restarts; the next open of the sandbox mounts the disk again.
  */

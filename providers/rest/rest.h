@@ -97,7 +97,7 @@ enum err rest_make(const struct rest *r, const struct call *call, const struct r
 
 /*
  * Passes a body on as it arrives, once the status is 2xx, without the judge; an error of the sink
- * ends the request with that error. Other answers are read up to HTTP_BODY_MAX and judged.
+ * ends the request with that error. Other answers are read up to HTTP_BODY_MAX and go to the judge.
  */
 typedef enum err (*rest_sink)(void *context, const void *bytes, size_t len, struct error *e);
 enum err rest_stream(const struct rest *r, const struct call *call, const struct rest_ask *ask,
