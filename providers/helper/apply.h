@@ -136,7 +136,8 @@ enum err place_make(struct work *w, struct error *e);
 
 /*
  * apply_over.c: copies the bytes and times of a staged file over a file whose inode stays.
- * ERR_NO_SPACE, where the disk has no room for a second copy: the existing file is unchanged.
+ * ERR_NO_SPACE, where the disk has no room for the bytes by which the staged file is larger: the
+ * existing file is unchanged.
  */
 enum err copy_over(struct work *w, int from, int to, struct error *e);
 

@@ -61,7 +61,7 @@ struct opened {
 	enum err unseen; /* why an entry, or the tree below it, is not listed; ERR_OK: all are */
 };
 
-/* ---- The queues: breadth first, but all directories of .git before the others ---- */
+/* ---- The queues: breadth first, but .git before the others, as git itself reads ---- */
 
 static struct queue *queue_of(struct listing *l, const struct wanted *w)
 {

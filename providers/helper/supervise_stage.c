@@ -1,4 +1,4 @@
-/* How a command is ended: TERM, some time to tidy up, and KILL until no process is left. */
+/* How a command is ended: TERM, some time to tidy up, and KILL for KILL_LAST_MS at most. */
 #include "providers/base/call.h"
 #include "providers/helper/descendants.h"
 #include "providers/helper/supervise_inside.h"
@@ -31,7 +31,7 @@ void supervisor_send_term(struct supervisor *v)
 	enter(v, STAGE_TERM, GRACE_MS);
 }
 
-/* Repeats KILL until no process is left. */
+/* Repeats KILL until no process is left or KILL_LAST_MS is over. */
 static void send_kill(struct supervisor *v)
 {
 	if (v->stage != STAGE_KILL)
