@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include "providers/http/greeting.h"
 #include "providers/http/network.h"
 #include "providers/http/preconnect.h"
 #include "providers/http/silence.h"
@@ -48,13 +47,9 @@ struct http {
 	 * before.
 	 */
 	uint64_t moves, moves_seen;
-	int network_fd;   /* constant; network.h */
-	bool is_awaiting; /* used by the I/O thread: a request waits for a greeting */
-	/* used by the I/O thread: the latest start of that request; INT64_MAX: not known yet */
-	int64_t greeting_ms;
-	int64_t greeting_max_ms; /* constant; GREETING_MAX_MS except in tests */
-	unsigned idle_turns;     /* used by the I/O thread: turns in a row without a moved byte */
-	_Atomic uint64_t turns;  /* turns of the I/O thread */
+	int network_fd;         /* constant; network.h */
+	unsigned idle_turns;    /* used by the I/O thread: turns in a row without a moved byte */
+	_Atomic uint64_t turns; /* turns of the I/O thread */
 
 	pthread_mutex_t lock;
 	struct preconnect *preconnects_asked; /* lock */

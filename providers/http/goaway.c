@@ -94,8 +94,6 @@ static int on_log(CURL *easy, curl_infotype type, char *text, size_t len, void *
 	snprintf(line, sizeof line, "%.*s", (int)len, text);
 	if (is_stream(line, &number))
 		t->stream = number;
-	else if (greeting_is_told(line))
-		t->is_greeted = true;
 	else if (is_goaway(line, &number))
 		note_goaway(t, number);
 	else if (is_retry(line))

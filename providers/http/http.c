@@ -34,40 +34,18 @@ void client_ask(struct http *h, struct transfer *t, unsigned ask)
 	curl_multi_wakeup(h->multi);
 }
 
-static bool may_wait(unsigned asked)
-{
-	return (asked & TRANSFER_START) && !(asked & TRANSFER_STOP);
-}
-
-/* The first that need not wait for a greeting. */
-static struct transfer *take_asking_locked(struct http *h)
-{
-	struct transfer **at = &h->first, *before = NULL, *t;
-
-	while (*at && may_wait((*at)->asked) && greeting_is_awaited(h, *at)) {
-		before = *at;
-		at = &before->next_asking;
-	}
-	t = *at;
-	if (!t)
-		return NULL;
-	*at = t->next_asking;
-	if (h->last == t)
-		h->last = before;
-	return t;
-}
-
-/* NULL: no ask can be handled now. */
+/* NULL: the queue is empty. */
 static struct transfer *next_ask(
 	struct http *h, unsigned *asked, const struct connections **connections)
 {
 	struct transfer *t;
 
 	pthread_mutex_lock(&h->lock);
-	h->is_awaiting = false;
-	h->greeting_ms = INT64_MAX;
-	t = take_asking_locked(h);
+	t = h->first;
 	if (t) {
+		h->first = t->next_asking;
+		if (!h->first)
+			h->last = NULL;
 		*asked = t->asked;
 		t->asked = 0;
 		t->drops = *asked & TRANSFER_START ? h->drops : t->drops;
@@ -174,9 +152,6 @@ static void *run(void *context)
 		network_serve(h);
 		curl_multi_perform(h->multi, &running);
 		finish_transfers(h);
-		/* The greeting may have come. */
-		if (h->is_awaiting)
-			serve_asks(h);
 		silence_serve(h);
 		sweep_connections(h);
 		client_wait(h);
@@ -298,8 +273,6 @@ static bool build(struct http *h, const char *user_agent)
 	h->slept_ms = slept_ms();
 	h->lent = -1;
 	h->network_fd = network_open();
-	h->greeting_ms = INT64_MAX;
-	h->greeting_max_ms = GREETING_MAX_MS;
 	silence_init(&h->silence);
 	LIST_INIT(&h->sockets);
 	if (!h->multi || !h->connections || !copy(&h->user_agent, user_agent) ||

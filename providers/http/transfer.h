@@ -66,7 +66,6 @@ struct transfer {
 	struct http_socket *socket; /* the socket in use; NULL: none yet, or not known */
 	bool is_kept;               /* the connection was used before */
 	bool is_heard;              /* a byte of the answer came */
-	bool is_greeted;            /* its connection said how many streams it may have */
 	bool is_dead;               /* its connection was found dead */
 	unsigned stream;            /* of HTTP/2; 0: none yet */
 	bool is_unprocessed;        /* the server says that it does not process it, see goaway.h */

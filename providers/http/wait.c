@@ -46,8 +46,6 @@ static int sleep_ms(const struct http *h)
 {
 	int64_t now_ms = monotonic_ms(), look_ms = h->silence.look_ms;
 
-	if (h->greeting_ms < look_ms)
-		look_ms = h->greeting_ms;
 	if (look_ms > now_ms + SLEEP_MS)
 		return SLEEP_MS;
 	return look_ms > now_ms ? (int)(look_ms - now_ms) : 0;
