@@ -94,8 +94,7 @@ void transfer_start(struct transfer *t, CURLM *multi, struct http *h, CURLSH *co
 	t->sendings = 0;
 	t->sent = 0;
 	t->refusal = ERR_OK;
-	t->is_sent = t->is_kept = t->is_heard = t->is_dead = t->is_condemned =
-		false;
+	t->is_sent = t->is_kept = t->is_heard = t->is_dead = t->is_condemned = false;
 	t->socket = NULL;
 	t->trial = (struct trial){ 0 };
 	*t->error_text = 0;
