@@ -1,5 +1,6 @@
 /*
- * account.h - what every request to E2B needs: the settings, the key, the HTTP client and the control plane.
+ * account.h - what every request to E2B needs: the settings, the key, the HTTP client and the
+ * control plane.
  */
 #pragma once
 
@@ -10,14 +11,14 @@
 struct account {
 	struct e2b_settings settings;
 	struct http *http;
-	struct plane *plane; /* NULL: E2B_DEBUG, there is none */
+	struct plane *plane; /* NULL: E2B_DEBUG is set, so there is no control plane */
 };
 
 #define AUTO_ACCOUNT __attribute__((cleanup(account_close)))
 
-/* On failure there is nothing to close. `a` may be all zero for account_close(). */
+/* On failure nothing has to be closed. account_close() also takes an account that is all zero. */
 enum err account_open(struct account *a, const struct provider_config *cfg, struct error *e);
 void account_close(struct account *a);
 
-/* login.c: the key of who logged in with the vendor's own program. */
+/* login.c: the key that a login with the vendor's own program left. */
 extern const struct login_format e2b_login;

@@ -1,12 +1,14 @@
 /*
  * control_plane.h - E2B's control plane: making, finding, waking and ending sandboxes.
  *
- * https://api.<domain>, header X-API-Key, JSON. v2 routes first; a self-hosted server that does not know one (404 or 405
- * with a body that is not about a sandbox) gets v1. Facts are those of the e2b SDK 2.51. One request each, unless said.
+ * https://api.<domain>, header X-API-Key, JSON. v2 routes are tried first. A self-hosted server
+ * that does not know such a route (404 or 405 with a body that is not about a sandbox) gets v1.
+ * Facts are those of the e2b SDK 2.51. A function makes one request, unless its comment says more.
  *
- * Errors: ERR_NOT_FOUND (no such sandbox, or another team's), ERR_AUTH (401, 403), ERR_BUSY (409), ERR_QUOTA (429 after
- * repetitions: too many sandboxes or requests), ERR_INVALID (400, with the vendor's words), ERR_UNREACHABLE (5xx after
- * repetitions), ERR_PROTOCOL, and those of http.h. Functions may be called from any thread.
+ * Errors: ERR_NOT_FOUND (no such sandbox, or another team's), ERR_AUTH (401, 403), ERR_BUSY (409),
+ * ERR_QUOTA (429 after repetitions: too many sandboxes or requests), ERR_INVALID (400, with the
+ * vendor's words), ERR_UNREACHABLE (5xx after repetitions), ERR_PROTOCOL, and those of http.h.
+ * Functions may be called from any thread.
  */
 #pragma once
 
@@ -21,7 +23,7 @@ struct plane;
 struct plane_options {
 	const char *base_url; /* "https://api.e2b.app", or E2B_API_URL; no slash at the end */
 	const char *key;      /* secret */
-	const struct http_header *more; /* headers that are sent as well */
+	const struct http_header *more; /* further headers for each request */
 	size_t more_count;
 };
 
@@ -29,17 +31,17 @@ enum err plane_new(struct plane **out, struct http *http, const struct plane_opt
 	struct error *e);
 void plane_free(struct plane *c);
 
-/* What the control plane says of one sandbox. Strings are "" where it says nothing. */
+/* One sandbox as the control plane reports it. A string that the answer lacks is "". */
 struct plane_sandbox {
 	char id[PLANE_ID_MAX];
-	char domain[256];      /* of the data plane's host; "": the configured one */
+	char domain[256];      /* the domain of the data plane's host; "": the configured one */
 	char token[512];       /* envdAccessToken; secret; "": not secured */
 	char envd_version[32]; /* "0.6.13" */
 	enum sandbox_state state;
-	int64_t ends_s; /* from now; -1: not told */
+	int64_t ends_s; /* seconds from now until the sandbox ends; -1: the answer lacks it */
 };
 
-/* GET /sandboxes/ID: neither wakes it nor changes its end. */
+/* GET /sandboxes/ID: neither wakes the sandbox nor changes its end. */
 enum err plane_info(struct plane *c, const struct call *call, const char *id,
 	struct plane_sandbox *out, struct error *e);
 
@@ -47,8 +49,8 @@ struct plane_new_sandbox {
 	const char *template;                   /* NULL: "base" */
 	const char *const *env, *const *labels; /* as in provider_config */
 	int64_t lifetime_s;                     /* 0: the vendor's default */
-	bool pause_at_end;                      /* instead of being killed */
-	bool block_network;                     /* it reaches nothing outside */
+	bool pause_at_end;                      /* the sandbox is then paused instead of killed */
+	bool block_network;                     /* the sandbox reaches nothing outside */
 	const char *const *allowed;             /* as in provider_config */
 };
 
@@ -56,18 +58,25 @@ struct plane_new_sandbox {
 enum err plane_create(struct plane *c, const struct call *call,
 	const struct plane_new_sandbox *wanted, struct plane_sandbox *out, struct error *e);
 
-/* POST /v2/sandboxes/ID/connect: wakes a paused one; only ever moves the end further away. lifetime_s 0: the default. */
+/*
+ * POST /v2/sandboxes/ID/connect: wakes a paused sandbox. The sandbox's end only ever moves further
+ * away. lifetime_s 0: the default.
+ */
 enum err plane_wake(struct plane *c, const struct call *call, const char *id, int64_t lifetime_s,
 	struct plane_sandbox *out, struct error *e);
 
-/* At least `seconds` from now: /refreshes (which never shortens), in steps of its 3600, else what /timeout allows. */
+/*
+ * Moves the end to `seconds` from now or later. Up to 3600 the route is /refreshes, which never
+ * shortens a life. Above 3600 the route is /timeout, and /refreshes with 3600 where /timeout is
+ * refused. A life as long as the plan allows is success, and logged once.
+ */
 enum err plane_extend(
 	struct plane *c, const struct call *call, const char *id, int64_t seconds, struct error *e);
 
-/* POST /sandboxes/ID/pause. One that is paused already is success. */
+/* POST /sandboxes/ID/pause. A sandbox that is paused already is success. */
 enum err plane_pause(struct plane *c, const struct call *call, const char *id, struct error *e);
 
-/* DELETE /sandboxes/ID. One that does not exist is success. */
+/* DELETE /sandboxes/ID. A sandbox that does not exist is success. */
 enum err plane_kill(struct plane *c, const struct call *call, const char *id, struct error *e);
 
 /* GET /v2/sandboxes, all pages, running and paused ones. */

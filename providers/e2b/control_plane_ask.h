@@ -1,6 +1,6 @@
 /*
- * control_plane_ask.h - one request to E2B's control plane, and what an answer that is not a good one means. Internal to
- * control_plane*.c.
+ * control_plane_ask.h - one request to E2B's control plane, and the error that an answer means.
+ * Internal to control_plane*.c.
  */
 #pragma once
 
@@ -14,20 +14,23 @@ enum route { ROUTE_CREATE, ROUTE_CONNECT, ROUTE_LIST };
 
 struct plane {
 	struct rest rest;
-	atomic_uint
-		old_routes; /* bits of enum route: this server answered to the older form alone */
-	atomic_bool has_told_limit; /* the log has it that no more life can be had */
+	/* Bits of enum route: the routes of which this server knows the older form alone. */
+	atomic_uint old_routes;
+	atomic_bool has_told_limit; /* the log has the warning about the plan's longest life */
 };
 
-/* ERR_OK: a good answer (2xx). An error is as control_plane.h says. */
+/* ERR_OK: a good answer (2xx). Errors: see control_plane.h. */
 enum err plane_ask(struct plane *c, const struct call *call, const struct rest_ask *ask,
 	struct http_answer *answer, struct error *e);
 
-/* The same for /sandboxes/ID and ask.path behind it. */
+/* plane_ask() for /sandboxes/ID, followed by ask.path. */
 enum err plane_ask_of(struct plane *c, const struct call *call, struct rest_ask ask,
 	struct http_answer *answer, struct error *e);
 
-/* The newer form, and the older where the server turns out not to know it. Neither was done where it is unknown. */
+/*
+ * Sends the newer form, and the older one where the server does not know the newer: a server does
+ * nothing for a route that it does not know.
+ */
 enum err plane_ask_either(struct plane *c, const struct call *call, enum route route,
 	const struct rest_ask *newer, const struct rest_ask *older, struct http_answer *answer,
 	struct error *e);

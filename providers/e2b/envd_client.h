@@ -1,5 +1,6 @@
 /*
- * envd_client.h - what the files of envd.h share: where the daemon is and what every request to it carries.
+ * envd_client.h - what the files of envd.h share: the daemon's address and the headers of every
+ * request to the daemon.
  */
 #pragma once
 
@@ -8,7 +9,7 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-/* At most: the sandbox, its port, the token, the user. */
+/* The headers: the sandbox, its port, the token, the user. */
 #define ENVD_HEADERS_MAX 4
 
 struct envd {
@@ -17,15 +18,16 @@ struct envd {
 	char *token; /* secret, wiped before it is freed; NULL: the sandbox is not secured */
 	char *authorization; /* "Basic ..."; NULL: no user */
 	struct http_header headers[ENVD_HEADERS_MAX];
-	size_t file_headers;    /* of `headers`, so many for /files */
-	size_t command_headers; /* and so many for the RPC services */
+	size_t file_headers;    /* the number of `headers`, from the first, for /files */
+	size_t command_headers; /* the number of `headers`, from the first, for the RPC services */
 	unsigned features;      /* enum envd_feature */
 };
 
 /*
- * http.h's flags for all of the daemon: 502 is the proxy's word for a sandbox that is not there, 409
- * for one that is being paused or woken, 500 the daemon's own for what has no better code ("path is
- * a file", "process already finished"). A command's stream begins when its process does.
+ * http.h's flags for every request to the daemon. The proxy answers 502 for a sandbox that is not
+ * there, and 409 for a sandbox that is being paused or woken. The daemon answers 500 where no
+ * better code exists ("path is a file", "process already finished"). A command's stream begins when
+ * its process does.
  */
 #define ENVD_HTTP                                                                                  \
 	(HTTP_BAD_GATEWAY_IS_FINAL | HTTP_INTERNAL_ERROR_IS_FINAL | HTTP_CONFLICT_PASSES |         \
@@ -38,7 +40,7 @@ char *envd_procedure(const struct envd *d, const char *procedure);
 
 struct envd_post {
 	char *url;
-	struct buf form; /* the body, of a daemon that takes forms alone */
+	struct buf form; /* the body for a daemon that takes forms alone */
 	struct http_exchange *exchange;
 };
 

@@ -3,7 +3,7 @@
  * self-hosted clusters keep the version that they were built with. Facts are those of the e2b SDK
  * 2.51 (src/envd/versions.ts).
  *
- * A version is "0.6.13", with or without a "v" before it. Text behind the numbers does not count. A
+ * A version is "0.6.13", with or without a "v" before it. Text behind the numbers is ignored. A
  * daemon of an unknown version counts as the newest, as in the SDK, but gets forms, which every
  * daemon takes.
  */
@@ -12,8 +12,8 @@
 #include <stdbool.h>
 
 enum envd_feature {
-	ENVD_HAS_DEFAULT_USER = 1, /* before, a request that names no user is refused */
-	ENVD_TAKES_RAW_FILES = 2,  /* before, /files takes forms alone (multipart/form-data) */
+	ENVD_HAS_DEFAULT_USER = 1, /* an older daemon refuses a request that names no user */
+	ENVD_TAKES_RAW_FILES = 2,  /* an older daemon's /files takes multipart/form-data alone */
 };
 
 /* Bits of enum envd_feature. */

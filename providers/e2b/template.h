@@ -1,8 +1,8 @@
 /*
  * template.h - the template that stands for a container image.
  *
- * The service makes sandboxes from templates, and a template from an image when it is asked to. Facts
- * are those of the e2b SDK 2.51.
+ * The service makes sandboxes from templates, and a template from an image on request. Facts are
+ * those of the e2b SDK 2.51.
  */
 #pragma once
 
@@ -11,8 +11,9 @@
 #define TEMPLATE_ID_SIZE 64
 
 /*
- * Of cfg->image; waits until it is built, and tells cfg->build_log the service's log. ERR_INVALID: the
- * image's name; ERR_IO: it cannot be built, with the service's words.
+ * The template of cfg->image. The call waits until the template is built, and passes the service's
+ * log to cfg->build_log. ERR_INVALID: the image's name. ERR_IO: the template cannot be built, with
+ * the service's words.
  */
 enum err template_of_image(struct plane *c, const struct call *call,
 	const struct provider_config *cfg, char id[TEMPLATE_ID_SIZE], struct error *e);
