@@ -5,7 +5,7 @@
 
 #include "providers/daytona/toolbox.h"
 
-/* Work that nobody waits for does not keep the sandbox from stopping: says so in the headers. */
+/* Marks a background call in the headers, so that the request does not delay the sandbox's stop. */
 struct rest_ask toolbox_as_asked(struct rest_ask ask, const struct call *call);
 
 /* A request that uploads a file. ERR_INVALID: a path that the daemon would trim. */

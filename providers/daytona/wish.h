@@ -1,5 +1,5 @@
 /*
- * wish.h - what a new sandbox is to be like, as Daytona's control plane wants to be told.
+ * wish.h - the request for a new sandbox, as Daytona's control plane reads it.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #define WISH_MAX ((size_t)1024 * 1024)
 
-/* enum provider_option: what is looked at. */
+/* Bits of enum provider_option: the options that daytona_wish() reads. */
 #define WISH_OPTIONS                                                                               \
 	(OPTION_TEMPLATE | OPTION_IMAGE | OPTION_ENV | OPTION_LABELS | OPTION_NAME | OPTION_CPUS | \
 		OPTION_MEMORY | OPTION_DISK | OPTION_REGION | OPTION_IDLE | OPTION_DELETE_AFTER |  \
@@ -16,11 +16,12 @@
 		OPTION_LIFETIME | OPTION_USER)
 
 /*
- * Adds the JSON. cfg->template is the name of a snapshot, or, behind "image:", of a container's image; `target`: the region
- * where cfg names none, or NULL. ERR_INVALID: cpus, memory or disk without an image, which the vendor refuses.
+ * Adds the JSON. cfg->template is the name of a snapshot, or, behind "image:", of a container
+ * image. `target`: the region where cfg names none, or NULL. ERR_INVALID: cpus, memory or disk
+ * without an image, which the vendor refuses.
  */
 enum err daytona_wish(
 	struct buf *out, const struct provider_config *cfg, const char *target, struct error *e);
 
-/* Rounded up. */
+/* Minutes, rounded up. */
 int64_t daytona_minutes(int64_t seconds);
