@@ -6,9 +6,9 @@
 
 #include "providers/rest/account.h"
 
-/* ERR_AUTH: no key. ERR_INVALID: the endpoint. On failure there is nothing to close. */
+/* ERR_AUTH: no key. ERR_INVALID: the endpoint. On failure nothing has to be closed. */
 enum err langsmith_account_open(
 	struct rest_account *out, const struct provider_config *cfg, struct error *e);
 
-/* login.c: the key of who logged in with the vendor's own program. */
+/* login.c: the key that a login with the vendor's own program left. */
 extern const struct login_format langsmith_login;

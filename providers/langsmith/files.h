@@ -1,5 +1,5 @@
 /*
- * files.h - requests for files of a sandbox, as the bytes they are.
+ * files.h - requests that move whole files to and from a sandbox, as plain bytes.
  */
 #pragma once
 
@@ -11,21 +11,22 @@ struct rest_ask file_upload_ask(const char *id, const struct remote_upload *uplo
 
 #define FILE_TAG_SIZE 256
 
-/* A file on its way down, as STREAM_OUT. */
+/* The download of one file; the sink receives it as STREAM_OUT. */
 struct file_fetch {
 	const char *path; /* in the sandbox */
-	const char *id;   /* of the sandbox */
+	const char *id;   /* the sandbox's ID */
 	execute_sink sink;
 	void *sink_context;
-	uint64_t done;           /* bytes passed on, of the version that the tag names */
-	char tag[FILE_TAG_SIZE]; /* "": the server names none */
-	uint64_t skip;           /* bytes of this answer that were passed on before */
-	bool has_refused;        /* the sink */
+	uint64_t done;           /* the number of bytes passed on, of the version with this tag */
+	char tag[FILE_TAG_SIZE]; /* the entity tag; "": the server names none */
+	uint64_t skip;           /* the number of bytes of this answer that were passed on before */
+	bool has_refused;        /* the sink returned an error */
 };
 /*
- * The rest of it, behind `done`. Where it breaks off it goes on from there: by a range of the version that the entity tag
- * names, or, with servers that know neither (before npm langsmith 0.10.5), by passing over what came before. ERR_STALE: it
- * was changed meanwhile.
+ * Fetches the rest of the file, behind `done`. A transfer that breaks off is resumed there, with a
+ * range of the version that the entity tag names. Servers that know neither ranges nor tags (before
+ * npm langsmith 0.10.5) send the file again, and the bytes that came before are skipped. ERR_STALE:
+ * the file was changed meanwhile.
  */
 enum err file_fetch(
 	struct file_fetch *f, const struct rest *r, const struct call *call, struct error *e);

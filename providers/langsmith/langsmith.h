@@ -10,13 +10,16 @@
  *      slots of the table               lifecycle.c
  *      what remote.h needs              langsmith.c
  *
- * The control plane is asked when a mount begins; everything else goes to the data plane, whose address it gives, as
- * execute, upload and download over HTTP. Execute has no id there, so what may have run is only run again where that
- * does no harm. (It has one over a WebSocket. Nothing here needs that: commands are recorded inside the sandbox.)
+ * The control plane is asked when a mount begins, and gives the data plane's address. All else goes
+ * to the data plane, as execute, upload and download over HTTP. Execute has no id there, so a
+ * program that may have run is only run again where a second run does no harm. (Over a WebSocket
+ * execute has an id. Nothing here needs it: commands are recorded inside the sandbox.)
  *
- * A request on the data plane starts a sandbox that has stopped. So before one that nobody waits for, or under
- * resume=never, the control plane is asked first whenever the sandbox may have stopped meanwhile: nobody used it from here
- * for as long as it may be idle.
+ * A request on the data plane starts a sandbox that has stopped. So the control plane is asked
+ * first whenever the sandbox may have stopped: this provider did not use it for as long as it may
+ * be idle, or stopped it. Before a background call the control plane is asked unless an answer just
+ * showed that the sandbox runs. A stopped sandbox is not started for a background call, nor under
+ * resume=never.
  */
 #pragma once
 
@@ -25,13 +28,17 @@
 #include "providers/langsmith/box.h"
 
 struct langsmith {
-	struct attachment at; /* its lock guards what follows `data` */
+	struct attachment at; /* at.lock guards the fields behind `data` */
 	struct rest_account account;
-	struct rest data; /* once attached */
+	struct rest data; /* the data plane; set once attached */
 	bool is_stopped;
-	int64_t ran_ms; /* of the monotonic clock: when an answer last showed that it runs; 0: none since a failure */
-	struct box found; /* as the control plane showed it last */
-	int64_t used_ms;  /* of the monotonic clock: the last request on the data plane */
+	/*
+	 * When an answer last showed that the sandbox runs, by the monotonic clock; 0: the last
+	 * answer was a failure, or took too long to show it.
+	 */
+	int64_t ran_ms;
+	struct box found; /* the sandbox in the control plane's last answer */
+	int64_t used_ms;  /* when the data plane was last used, by the monotonic clock */
 };
 
 extern const struct provider_ops langsmith_provider;
@@ -47,36 +54,43 @@ static inline struct langsmith *langsmith_of(struct provider *p)
 enum err langsmith_new(struct langsmith **out, const struct provider_config *cfg, struct error *e);
 void langsmith_release(struct provider *p);
 
-/* Without its context, a struct langsmith. */
+/* The slots for remote.h, without the context, which is a struct langsmith. */
 extern const struct remote_ops langsmith_remote;
 
 /* ---- attachment.c ---- */
 
 /*
- * How it is. One that failed, is being deleted, or is not known any more once it was attached, is ERR_GONE from then on,
- * without a request.
+ * Asks the control plane about the sandbox. ERR_GONE: the sandbox is being deleted, or is not known
+ * any more once it was attached. Later calls then fail without a request.
  */
 enum err langsmith_look(
 	struct langsmith *l, const struct call *call, struct box *out, struct error *e);
-/* Until it is ready, whatever it did. */
+/* Starts the sandbox unless it is ready or being prepared, and waits until it is ready. */
 enum err langsmith_wake(struct langsmith *l, const struct call *call, struct error *e);
-/* Looks, has it be ready where that is allowed, and opens the way to its data plane. */
+/*
+ * Looks for the sandbox, starts it where a start is allowed, waits until it is ready, and addresses
+ * its data plane.
+ */
 enum err langsmith_find(struct langsmith *l, const struct call *call, struct error *e);
-/* It was stopped at our word. */
+/* Notes that this provider stopped the sandbox. */
 void langsmith_note_stopped(struct langsmith *l);
-/* As provider.h describes a sandbox, with the use that is known here: state, expires_s, warning. */
+/*
+ * Sets the state, expires_s and warning of a struct sandbox_info (provider.h). expires_s counts
+ * from the last use by this provider.
+ */
 void langsmith_describe(struct langsmith *l, const struct box *b, struct sandbox_info *out);
 
 typedef enum err (*langsmith_step)(
 	struct langsmith *l, const struct call *call, void *context, struct error *e);
 /*
- * Does the step, once the sandbox may be asked; and once more where ERR_GONE was wrong. So ERR_GONE of a step says that
- * nothing was done.
+ * Does the step, as soon as a request may be sent to the sandbox. After ERR_GONE the step is done
+ * once more, if the control plane reports a sandbox that is ready. So a step may return ERR_GONE
+ * only if nothing was done.
  */
 enum err langsmith_reach(struct langsmith *l, const struct call *call, langsmith_step step,
 	void *context, struct error *e);
 
-/* ---- run.c, files.c, download.c: the slots of a struct remote_ops; `context` is a struct langsmith ---- */
+/* ---- run.c, files.c, download.c: slots of struct remote_ops; `context`: struct langsmith ---- */
 
 enum err langsmith_run(void *context, const struct call *call, const char *const *argv,
 	unsigned flags, const struct remote_upload *upload, execute_sink sink, void *sink_context,
@@ -87,6 +101,9 @@ enum err langsmith_upload(void *context, const struct call *call,
 enum err langsmith_download(void *context, const struct call *call, const char *path,
 	execute_sink sink, void *sink_context, struct error *e);
 
-/* As the sandbox's own user, what does no harm when it is done twice and says nothing that matters. */
+/*
+ * Runs a program as the sandbox's own user. A second run must do no harm, and the program's output
+ * is ignored.
+ */
 enum err langsmith_do(struct langsmith *l, const struct call *call, const char *const *argv,
 	int *exit_code, struct error *e);

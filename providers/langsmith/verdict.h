@@ -1,17 +1,18 @@
 /*
  * verdict.h - what the answers of both planes mean.
  *
- * Failures come in four forms: {"detail": {"error", "message", "error_id"?}}, {"detail": [{"loc", "msg"}]}, {"detail": TEXT}
- * and {"error", "message"} (npm langsmith 0.10.5, dist/sandbox/helpers.js, and the tests of the vendor's Python SDK).
+ * Failures come in four forms: {"detail": {"error", "message", "error_id"?}}, {"detail": [{"loc",
+ * "msg"}]}, {"detail": TEXT} and {"error", "message"} (npm langsmith 0.10.5,
+ * dist/sandbox/helpers.js, and the tests of the vendor's Python SDK).
  *
- * ERR_GONE is said of a sandbox that the data plane does not know or that is not ready: nothing was done, and the control
- * plane knows more.
+ * ERR_GONE: the data plane does not know the sandbox, or the sandbox is not ready. Nothing was
+ * done, and the control plane knows more.
  */
 #pragma once
 
 #include "providers/rest/rest.h"
 
-/* The service's own answers: of a file on its way down, and others. */
+/* The forms of the service's own answers: to a download, and to other requests. */
 extern const struct vendor_frame langsmith_frame, langsmith_file_frame;
 
 /* A rest_judge. */
