@@ -45,7 +45,7 @@ enum err account_open(struct account *a, const struct provider_config *cfg, stru
 
 	if (kind)
 		return kind;
-	/* Not like a browser's, for which the vendor's edge would write its errors in HTML. */
+	/* The vendor's edge would write errors in HTML for a name like a browser's. */
 	kind = http_new(&opened.http, "sandboxfs/" SANDBOXFS_VERSION, e);
 	if (!kind && opened.settings.sandbox_url)
 		kind = plain_http_allow(opened.http, opened.settings.sandbox_url, false, e);

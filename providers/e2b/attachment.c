@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The daemon as it was addressed last. Whoever uses it holds a reference, since a wake may change its address. */
+/*
+ * The daemon with its last address. A call that uses the daemon holds a reference, since a wake may
+ * change the address.
+ */
 struct daemon {
 	struct envd *envd;
 	char *base_url, *token;
@@ -26,7 +29,7 @@ static void daemon_free(struct daemon *d)
 	free(d);
 }
 
-/* Takes the URL. */
+/* Owns the URL from then on. */
 static enum err daemon_new(struct daemon **out, const struct e2b *b, char *base_url,
 	const char *token, unsigned features, struct error *e)
 {
@@ -76,7 +79,7 @@ static void daemon_put(struct e2b *b, struct daemon *d)
 		daemon_free(d);
 }
 
-/* What was there before is freed by its last user. */
+/* The daemon that was there before is freed with its last reference. */
 static void daemon_replace(struct e2b *b, struct daemon *d)
 {
 	struct daemon *before;
@@ -121,7 +124,7 @@ enum err e2b_adopt(struct e2b *b, const struct plane_sandbox *sandbox, struct er
 	return kind;
 }
 
-/* ---- What the control plane knows ---- */
+/* ---- The control plane ---- */
 
 enum err e2b_look(
 	struct e2b *b, const struct call *call, struct plane_sandbox *out, struct error *e)
@@ -144,7 +147,7 @@ enum err e2b_wake(struct e2b *b, const struct call *call, struct error *e)
 	kind = plane_wake(b->account.plane, call, b->at.id, b->lifetime_s, &sandbox, e);
 	if (kind)
 		return attachment_note(&b->at, kind, e);
-	/* What stood before it was paused is dead, and would only be noticed by its silence. */
+	/* Connections from before the pause are dead, and only their silence would show it. */
 	http_drop_connections(b->account.http);
 	log_info(LOG_PROVIDER, "e2b:%s was paused and is awake", b->at.id);
 	return e2b_adopt(b, &sandbox, e);
@@ -164,7 +167,10 @@ enum err e2b_name(struct e2b *b, const char *id, struct error *e)
 	return e2b_sandbox_id(b->at.id, PLANE_ID_MAX, &b->account.settings, id, e);
 }
 
-/* Where its daemon will be, if the control plane does not say otherwise: a round trip that passes beside its answer. */
+/*
+ * Connects to the daemon's usual address while the control plane answers, which saves a round trip.
+ * The control plane may still name another address.
+ */
 static void preconnect(struct e2b *b)
 {
 	AUTO_FREE char *base_url = NULL;
@@ -191,13 +197,13 @@ enum err e2b_find(struct e2b *b, const struct call *call, struct error *e)
 
 /* ---- Every verb's way to the daemon ---- */
 
-/* A failure that the control plane may explain, of what was not done. */
+/* Whether the control plane may explain the failure of a step that was not done. */
 static bool is_worth_asking(const struct e2b *b, enum err kind, bool is_done)
 {
 	return b->account.plane && !is_done && (kind == ERR_GONE || kind == ERR_AUTH);
 }
 
-/* The control plane gave the same token once more: it is as the daemon says. */
+/* The control plane gave the same token once more, so the daemon's refusal stands. */
 static enum err say_refused(const struct e2b *b, struct error *failure)
 {
 	const struct error said = *failure;
@@ -206,7 +212,7 @@ static enum err say_refused(const struct e2b *b, struct error *failure)
 		b->at.user ? "; does the sandbox have the user that was asked for?" : "");
 }
 
-/* Asks, and does the step again where there is reason to expect more of it. */
+/* Asks the control plane, and does the step again, unless the same token would be refused again. */
 static enum err reach_again(struct e2b *b, const struct call *call, const struct daemon *before,
 	e2b_step step, void *context, struct error *failure)
 {
@@ -248,7 +254,7 @@ enum err e2b_reach(
 	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
-/* ---- Its life ---- */
+/* ---- Making and freeing ---- */
 
 void e2b_release(struct provider *p)
 {

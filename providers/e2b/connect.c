@@ -11,11 +11,11 @@
 #include <strings.h>
 
 /*
- * A request from so many bytes on is compressed: less leaves in TCP's first window anyway. The daemon then compresses its
- * answers too, asked or not.
+ * The shortest request that is compressed: a shorter one fits into TCP's first window anyway. The
+ * daemon then compresses its answers too, asked or not.
  */
 #define WORTH_COMPRESSING 4096
-/* So much of a refusal is read. */
+/* The most of a refusal that is read. */
 #define REFUSAL_MAX ((size_t)64 * 1024)
 
 #define STREAM_TYPE "application/connect+proto"
@@ -27,7 +27,7 @@ struct connect_stream {
 	struct buf body; /* the request, which must outlive the exchange */
 	struct envelopes envelopes;
 	struct buf refusal;   /* the answer, where its status is not 200 */
-	struct error outcome; /* what the stream's end said */
+	struct error outcome; /* the error that the stream's end reported */
 	bool has_begun, is_untouched;
 };
 
@@ -54,7 +54,7 @@ static void begin_headers(
 	add_header(h, "Connect-Protocol-Version", "1");
 }
 
-/* The request of a stream is a stream of one message, without an end. *flags: how it is packed. */
+/* The request of a stream is a stream of one message, without an end. *flags: the packing. */
 static bool put_body(struct buf *body, const struct connect_request *request, unsigned *flags)
 {
 	AUTO_BUF struct buf packed = BUF_INIT(ENVELOPE_MAX);
@@ -125,7 +125,7 @@ static bool is_type(const char *value, const char *type)
 	return value && !strncasecmp(value, type, len) && (!value[len] || value[len] == ';');
 }
 
-/* Once, when the status and the headers are known. */
+/* Called once, as soon as the status and the headers are known. */
 static enum err look_at_head(struct connect_stream *s, struct error *e)
 {
 	const char *type = http_header(s->exchange, "Content-Type");
@@ -195,7 +195,7 @@ enum err connect_read(struct connect_stream *s, const struct call *call, connect
 	enum err kind = http_read(s->exchange, call, &bytes, &len, e);
 
 	*is_over = false;
-	/* What comes of a connection after the stream's end concerns nobody. */
+	/* A connection's failure after the stream's end does not matter. */
 	if (s->envelopes.is_over && (kind != ERR_OK || !len))
 		return finish(s, is_over, e);
 	if (kind == ERR_OK && http_status(s->exchange) != 200)

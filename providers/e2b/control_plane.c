@@ -8,16 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What connect gives a sandbox that asks for nothing: v2's default, and where v1 wants a number. */
+/* The life that a wake gives by default in v2. v1 has no default, so the number is sent. */
 #define DEFAULT_LIFETIME_S 300
 /* The most that /refreshes takes. */
 #define REFRESH_MAX_S 3600
-/* What is asked for comes from a command line, and so is no longer than one. */
+/* A request's values come from a command line, so a request is no longer than one. */
 #define CREATE_MAX ((size_t)1024 * 1024)
-/* Of 100 sandboxes each: more than any account may run, so a server that goes on is astray. */
+/*
+ * The most pages, of 100 sandboxes each. No account may run as many, so a server that names a
+ * further page is wrong.
+ */
 #define PAGES_MAX 1000
 
-/* ---- Its life ---- */
+/* ---- Making and freeing ---- */
 
 void plane_free(struct plane *c)
 {
@@ -43,7 +46,7 @@ enum err plane_new(
 	};
 	for (size_t i = 0; i < options->more_count; i++)
 		headers[i + 1] = options->more[i];
-	/* What an answer means depends on more than one: it is judged in control_plane_ask.c. */
+	/* No rest_judge: the meaning may need a second request, see control_plane_ask.c. */
 	kind = rest_init(&c->rest, http, "e2b", options->base_url, headers, options->more_count + 1,
 		NULL, e);
 	c->rest.frame = &e2b_plane_frame;
@@ -70,7 +73,7 @@ enum err plane_info(struct plane *c, const struct call *call, const char *id,
 	return kind ? kind : plane_json_sandbox(&answer.body, rest_now_s(&c->rest), out, e);
 }
 
-/* There is no idempotency key: who loses the answer must look. */
+/* The API has no idempotency key: after a lost answer the user has to look for a sandbox. */
 static enum err plane_lost_answer(
 	enum err kind, const struct error *why, bool may_exist, struct error *e)
 {
@@ -79,7 +82,7 @@ static enum err plane_lost_answer(
 	return error_set(e, kind, "%s", why->text);
 }
 
-/* An answer that cannot be read may still have the ID. */
+/* An answer that makes no sense may still have the ID. */
 static enum err read_made(
 	const struct buf *body, int64_t now_s, struct plane_sandbox *out, struct error *e)
 {
@@ -141,7 +144,7 @@ enum err plane_wake(struct plane *c, const struct call *call, const char *id, in
 	return kind ? kind : plane_json_sandbox(&answer.body, rest_now_s(&c->rest), out, e);
 }
 
-/* 409 is also what one says that is paused already. */
+/* A sandbox that is paused already answers 409, too. */
 static bool is_paused(struct plane *c, const struct call *call, const char *id)
 {
 	struct plane_sandbox sandbox;
@@ -200,7 +203,7 @@ static enum err set_end(struct plane *c, const struct call *call, const char *id
 	return plane_ask_of(c, call, ask, &answer, e);
 }
 
-/* /timeout may shorten, so the present end is looked at first. */
+/* /timeout may shorten a life, so the present end is asked for first. */
 static enum err set_far_end(
 	struct plane *c, const struct call *call, const char *id, int64_t seconds, struct error *e)
 {
@@ -251,7 +254,7 @@ static enum err list_page(struct plane *c, const struct call *call, const char *
 		http_escape(&path, token, "");
 	}
 	newer.path = buf_text(&path);
-	/* Running ones only, on one page: all that it knows. */
+	/* An old server lists running sandboxes only, on one page. */
 	older.path = "/sandboxes";
 	return plane_ask_either(c, call, ROUTE_LIST, &newer, &older, answer, e);
 }

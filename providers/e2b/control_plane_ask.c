@@ -22,7 +22,7 @@ static enum err refuse_not_found(const struct rest_ask *ask, const char *words, 
 		e, ERR_NOT_FOUND, "e2b: %s: %s", ask->what, *words ? words : "not found (404)");
 }
 
-/* What an answer that is not a good one means. */
+/* Sets the error for an answer that is not a good one. */
 static enum err refuse(
 	const struct rest_ask *ask, const struct http_answer *answer, struct error *e)
 {
@@ -77,8 +77,8 @@ enum err plane_ask_of(struct plane *c, const struct call *call, struct rest_ask 
 /* ---- Requests of two forms ---- */
 
 /*
- * Whether the server does not know the route. An unknown sandbox or template is 404 as well, but the vendor then says so;
- * a path is named only by what looked for it.
+ * Whether the server does not know the route. An unknown sandbox or template is 404 as well, but
+ * the vendor's message then names a sandbox or template. Only a router's message names the path.
  */
 static bool is_route_unknown(const struct http_answer *answer)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What v2 gives a sandbox that asks for nothing, and what the SDK asks for everywhere else. */
+/* The lifetime that v2 gives by default, and that the SDK sends in all other requests. */
 #define DEFAULT_LIFETIME_S 300
 
 /* ---- Fields ---- */
@@ -17,7 +17,7 @@ static const char *text_of(struct json_object *object, const char *name)
 	return rest_text(object, name, "");
 }
 
-/* Visible ASCII: it can stand in a header. */
+/* Visible ASCII alone, which can stand in a header. */
 static bool is_token(const char *text)
 {
 	for (; *text; text++)
@@ -132,7 +132,7 @@ int64_t plane_timeout_s(int64_t seconds)
 	return seconds < 0 ? 0 : seconds > INT32_MAX ? INT32_MAX : seconds;
 }
 
-/* What is allowed goes before what is denied: all. */
+/* All hosts are denied; an allowed host has precedence. */
 static void put_network(struct json_writer *w, const char *const *allowed)
 {
 	json_put_open(w, "network");
@@ -154,9 +154,9 @@ void plane_json_create(struct buf *out, const struct plane_new_sandbox *wanted, 
 	json_put_open(&w, NULL);
 	json_put_text(&w, "templateID", wanted->template ? wanted->template : "base");
 	if (is_v1) {
-		/* Otherwise there is no token, and anybody who guesses the host is let in. */
+		/* Without a token the sandbox lets in anybody who guesses the host. */
 		json_put_boolean(&w, "secure", true);
-		/* Its own default is 15 seconds. */
+		/* v1's own default is 15 seconds. */
 		lifetime_s = lifetime_s ? lifetime_s : DEFAULT_LIFETIME_S;
 	}
 	if (lifetime_s)

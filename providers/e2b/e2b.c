@@ -1,19 +1,25 @@
-/* What remote.h needs of a vendor. */
+/* The slots that remote.h needs from a vendor. */
 #include "providers/e2b/e2b.h"
 
 /* Linux's longest argument. */
 #define ARGUMENT_MAX 131071
-/* What travels inside a request costs a third more, as text; an upload costs a second request. */
+/* A file inside a request is text, a third longer; an upload costs a second request. */
 #define INLINE_MAX ((size_t)64 * 1024)
-/* Paths are packed to a tenth. Arguments may be 2 MB together, a quarter of the stack that a process has by default. */
+/*
+ * Packing makes paths ten times shorter. All arguments together may have 2 MB, a quarter of a
+ * process's default stack.
+ */
 #define INLINE_PACKED_MAX ((size_t)512 * 1024)
 
-/* The helper says something every 5 s; the daemon need not. */
+/* The helper sends a message every 5 s, so the daemon need not. */
 #define KEEPALIVE_S 60
-/* The end of a mount does not wait long for a sandbox that may be gone; the helper ends by itself. */
+/* The end of a mount does not wait long for a sandbox that may be gone. The helper ends itself. */
 #define KILL_MS 5000
 
-/* The daemon refuses programs in a home that does not exist. Ours name their directories. */
+/*
+ * The daemon refuses programs in a home that does not exist. The programs that run here name their
+ * own directories.
+ */
 #define WORKING_DIR "/"
 
 struct remote_run {
@@ -106,7 +112,7 @@ static enum err listen_step(
 	enum err kind = envd_run(d, call, &command, NULL, pass_on, run, &outcome, e);
 
 	end_program(d, &outcome);
-	/* From then on the caller must list anew. */
+	/* A stream that had output is not begun anew: the caller must list first. */
 	*is_done = run->has_output;
 	run->exit_code = outcome.exit_code;
 	return kind;

@@ -10,7 +10,7 @@
 
 /* The daemon's port in every sandbox. */
 #define ENVD_PORT "49983"
-/* A user's name of ours is never longer. */
+/* The longest name of a user. */
 #define USER_MAX 256
 /* The user of the vendor's templates: the SDK names it to daemons without a default user. */
 #define USUAL_USER "user"

@@ -48,8 +48,9 @@ static enum err pack_start(struct buf *out, const struct envd_command *command, 
 	process.cwd = (char *)command->cwd;
 	request.process = &process;
 	/*
-	 * Said, because absent means yes: nothing would ever close it. Daemons before 0.3.0 know no such
-	 * field and leave it open, but no program of ours reads it.
+	 * An absent field means true, and nothing would ever close the standard input. Daemons
+	 * before 0.3.0 know no such field and leave the input open, but no program that is run here
+	 * reads it.
 	 */
 	request.has_wants_input = true;
 	request.wants_input = false;
@@ -139,7 +140,7 @@ static void understand_data(struct envd_process_event *event, const Envd__DataEv
 		event->stream = STREAM_ERR;
 		bytes = &data->err;
 		break;
-	default: return; /* of a terminal, which we never ask for */
+	default: return; /* a terminal's output: no request asks for a terminal */
 	}
 	event->kind = ENVD_OUTPUT;
 	event->bytes = bytes->data;

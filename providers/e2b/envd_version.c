@@ -10,13 +10,13 @@ struct version {
 static const struct {
 	enum envd_feature feature;
 	struct version since;
-	bool is_presumed; /* of a daemon whose version is unknown */
+	bool is_presumed; /* a daemon of an unknown version counts as having the feature */
 } features[] = {
 	{ ENVD_HAS_DEFAULT_USER, { 0, 4, 0 }, true },
 	{ ENVD_TAKES_RAW_FILES, { 0, 5, 7 }, false },
 };
 
-/* false: it is unknown. Of "0.6" the last number is 0. */
+/* The last number of "0.6" is 0. False: the version is unknown. */
 static bool read_version(struct version *out, const char *text)
 {
 	*out = (struct version){ 0 };

@@ -33,14 +33,14 @@ static enum err check_prefix(const struct envelopes *v, struct error *e)
 	return ERR_OK;
 }
 
-/* The message is complete: the next byte begins another envelope. */
+/* Hands on a complete message. The next byte begins another envelope. */
 static enum err deliver(struct envelopes *v, const void *message, size_t len, envelope_sink sink,
 	void *context, struct error *e)
 {
 	bool is_end = v->prefix[0] & ENVELOPE_END;
 	enum err kind = ERR_OK;
 
-	/* An empty message is never compressed, whatever the flag says. */
+	/* An empty message is never compressed, even if the flag is set. */
 	if (v->prefix[0] & ENVELOPE_GZIP && len) {
 		buf_reset(&v->plain);
 		kind = gzip_inflate(&v->plain, message, len, e);

@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-/* Of an answer that says why something was not done, so much is kept. */
+/* The most of a refusal that is kept. */
 #define REFUSAL_MAX ((size_t)64 * 1024)
-/* A path whose every byte is escaped, and what stands around it. */
+/* Room for a path whose every byte is escaped, and for the rest of the URL. */
 #define URL_MAX ((size_t)3 * PATH_LENGTH_MAX + 4096)
 
 /* *url is allocated and must outlive the request. */
@@ -36,7 +36,7 @@ static enum err files_request(const struct envd *d, const char *path, char **url
 	return ERR_OK;
 }
 
-/* `bytes`: what http_read() gave first. */
+/* `bytes`: the first piece that http_read() gave. */
 static enum err read_refusal(struct http_exchange *x, const struct call *call, const void *bytes,
 	size_t len, const char *path, struct error *e)
 {
@@ -52,7 +52,9 @@ static enum err read_refusal(struct http_exchange *x, const struct call *call, c
 
 /* ---- Storing ---- */
 
-/* In one piece: http_fd() is for exchanges without a source, and a command waits on it. */
+/*
+ * The body is one piece: a command waits on http_fd(), which is for exchanges without a source.
+ */
 static enum err make_form(struct buf *out, const struct rest_form_body *form, struct error *e)
 {
 	size_t len = (size_t)rest_form_len(form);
@@ -78,7 +80,7 @@ static enum err begin_post(struct envd *d, struct envd_post *p, struct http_requ
 	return http_begin(d->http, request, &p->exchange, e);
 }
 
-/* The URL has the path: a form's own name of the file does not carry every byte. */
+/* The path stands in the URL: a form's name of the file cannot have every byte. */
 static enum err begin_form(struct envd *d, const struct remote_upload *upload, struct envd_post *p,
 	struct http_request *request, struct error *e)
 {
@@ -115,7 +117,10 @@ enum err envd_post_begin(
 	return begin_post(d, out, &request, "application/octet-stream", e);
 }
 
-/* The answer says nothing that we do not know, and calls its JSON text; it is read so that the connection is free again. */
+/*
+ * The answer has nothing new, and its type is text though it is JSON. The answer is read so that
+ * the connection is free again.
+ */
 enum err envd_post_read(struct envd_post *p, const struct call *call, const char *path,
 	bool *is_over, struct error *e)
 {

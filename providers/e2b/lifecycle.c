@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One look at whether it does, and the pause before the next. */
+/* The time of one look at whether the daemon answers, and the pause before the next look. */
 #define LOOK_MS       10000
 #define LOOK_PAUSE_MS 500
 
@@ -17,7 +17,7 @@ static enum err no_plane(struct error *e)
 	return error_set(e, ERR_UNSUPPORTED, "e2b: E2B_DEBUG=true has no control plane");
 }
 
-/* ---- A new one ---- */
+/* ---- A new sandbox ---- */
 
 static enum err ignore_output(
 	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
@@ -87,7 +87,7 @@ static enum err read_lifetime(
 static enum err create_with(
 	struct e2b *b, const struct provider_config *cfg, const struct call *call, struct error *e)
 {
-	/* At its end it is kept, not killed: who reads for six minutes shall not lose it. */
+	/* The sandbox is paused at its end, so a user who reads for six minutes keeps it. */
 	struct plane_new_sandbox wanted = {
 		.template = cfg->template,
 		.env = cfg->env,
@@ -133,7 +133,7 @@ static enum err e2b_create(
 	return kind;
 }
 
-/* ---- All, and one by its name ---- */
+/* ---- All sandboxes, and one by its name ---- */
 
 static enum err e2b_list_sandboxes(const struct provider_config *cfg, const struct call *call,
 	sandbox_sink sink, void *context, struct error *e)
@@ -159,7 +159,7 @@ static enum err e2b_delete(
 	return b->account.plane ? plane_kill(b->account.plane, call, b->at.id, e) : no_plane(e);
 }
 
-/* ---- One that is attached ---- */
+/* ---- An attached sandbox ---- */
 
 static enum err e2b_connect(const struct provider_config *cfg, const struct call *call,
 	struct provider **out, struct error *e)
@@ -240,7 +240,7 @@ static enum err e2b_url(struct provider *p, const struct call *call, unsigned po
 	return kind;
 }
 
-/* list, fetch and apply are the helper's: the daemon's own calls are slower and less exact. */
+/* The helper does list, fetch and apply: the daemon's own calls are slower and less exact. */
 const struct provider_ops e2b_provider = {
 	.name = "e2b",
 	.title = "E2B",

@@ -8,7 +8,7 @@ static char *find_path(void)
 	return login_home_path(".e2b/config.json");
 }
 
-/* The second version has projects where the first had teams; the key is the same. */
+/* The file's second version has projects in place of teams; the key is the same. */
 static enum err read_login(struct login *out, const char *text, size_t len, struct error *e)
 {
 	AUTO_JSON struct json_object *file = NULL;

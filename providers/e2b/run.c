@@ -8,12 +8,12 @@
 #include <poll.h>
 #include <string.h>
 
-/* Of envd, where nobody asks for another. */
+/* envd's longest silence in seconds, where the command names no other. */
 #define KEEPALIVE_S 10
-/* A stream that broke before it said anything is begun anew so often: the daemon was restarted, or a proxy. */
+/* The most repetitions of a stream that broke before any output, as when the daemon restarts. */
 #define REPETITIONS_MAX 2
 
-/* One command, from its first request to its end; `stream` and `post` anew with each repetition. */
+/* One command, from its first request to its end. A repetition has a new `stream` and `post`. */
 struct run {
 	struct envd *d;
 	const struct call *call;
@@ -25,13 +25,13 @@ struct run {
 	struct connect_stream *stream;
 	struct envd_post post;
 	bool is_stream_over, is_post_over;
-	bool has_output; /* something was passed on */
-	/* On the monotonic clock: */
-	int64_t since_ms;         /* both are on their way */
-	int64_t failing_since_ms; /* 0: it has not failed yet */
+	bool has_output; /* the sink received output */
+	/* The monotonic clock: */
+	int64_t since_ms;         /* when the call's progress began */
+	int64_t failing_since_ms; /* when the first stream failed; 0: none did */
 };
 
-/* ---- What is heard ---- */
+/* ---- Events ---- */
 
 static enum err on_event(void *context, const struct envd_process_event *event, struct error *e)
 {
@@ -60,17 +60,20 @@ static enum err on_message(void *context, const void *message, size_t len, struc
 	return envd_process_decode(message, len, on_event, context, e);
 }
 
-/* ---- Waiting for the command and for what is stored for it ---- */
+/* ---- Waiting for the command and for its upload ---- */
 
-/* So often, in ms, what the upload moves is noted as the caller's progress. */
+/* The interval, in ms, at which the upload's progress is noted as the caller's. */
 #define LOOK_MS 500
 
-/* Which of the two has something to say. */
+/* Whether the command's stream and the upload's answer can be read. */
 struct ready {
 	bool stream, post;
 };
 
-/* The upload's deadline: while it moves the command has nothing to say, and whether it moves the command does not know. */
+/*
+ * The time until the upload's deadline, which moves with the upload's progress. The command waits
+ * for the upload, so its stream is silent meanwhile.
+ */
 static int64_t left_ms(const struct run *r)
 {
 	int64_t limit_ms = call_progress_ms(r->call), moved_ms = http_moved_ms(r->post.exchange);
@@ -80,7 +83,7 @@ static int64_t left_ms(const struct run *r)
 	return (moved_ms > r->since_ms ? moved_ms : r->since_ms) + limit_ms - monotonic_ms();
 }
 
-/* Readiness of the two, or of the switch; 0: none before the deadline. */
+/* Waits for the stream, the upload or a cancellation; 0: none came before the deadline. */
 static int poll_until_deadline(struct run *r, struct pollfd p[3])
 {
 	int count = 0;
@@ -113,13 +116,13 @@ static enum err wait_for_both(struct run *r, struct ready *ready, struct error *
 	return p[2].revents ? error_set(e, ERR_INTERRUPTED, "interrupted") : ERR_OK;
 }
 
-/* The upload comes first: when it failed, the command fails of that, and its own words say less. */
+/* The upload is read first: its failure makes the command fail, and has the better message. */
 static enum err read_any(struct run *r, struct error *e)
 {
 	struct ready ready = { !r->is_stream_over, !r->is_post_over };
 	enum err kind = ERR_OK;
 
-	/* Where only one is left its own wait will do. */
+	/* Where only one is left, its read function waits. */
 	if (ready.stream && ready.post)
 		kind = wait_for_both(r, &ready, e);
 	if (kind == ERR_OK && ready.post)
@@ -132,7 +135,7 @@ static enum err read_any(struct run *r, struct error *e)
 
 /* ---- Running ---- */
 
-/* Often enough that a silent command does not look like a dead connection. */
+/* Short enough that a silent command does not look like a dead connection. */
 static int64_t keepalive_of(const struct run *r)
 {
 	int64_t limit_ms = call_progress_ms(r->call);
@@ -152,7 +155,7 @@ static enum err begin_stream(struct run *r, const struct buf *message, struct er
 
 	if (!url)
 		return error_set(e, ERR_NO_MEMORY, "running a command");
-	/* This one keeps its connection: whoever comes next finds another. */
+	/* This command keeps its connection, so another is made for the next request. */
 	if (c->is_lasting)
 		http_preconnect(r->d->http, url);
 	return connect_begin(r->d->http,
@@ -169,7 +172,10 @@ static enum err begin_stream(struct run *r, const struct buf *message, struct er
 		&r->stream, e);
 }
 
-/* Both are on their way before either is answered: the command waits in the sandbox, not we for a round trip. */
+/*
+ * The upload and the command leave before either is answered: the command waits for the upload
+ * inside the sandbox, which saves a round trip.
+ */
 static enum err begin(struct run *r, const struct buf *message, struct error *e)
 {
 	enum err kind = ERR_OK;
@@ -182,7 +188,7 @@ static enum err begin(struct run *r, const struct buf *message, struct error *e)
 	return kind == ERR_OK ? begin_stream(r, message, e) : kind;
 }
 
-/* To fail again is no progress: repetitions begin within one deadline. */
+/* Repetitions begin within one deadline, since a further failure is no progress. */
 static bool has_time(struct run *r)
 {
 	int64_t limit_ms = call_progress_ms(r->call);
@@ -193,7 +199,7 @@ static bool has_time(struct run *r)
 		(monotonic_ms() - r->failing_since_ms < limit_ms && call_left_ms(r->call) > 0);
 }
 
-/* Whether the same again may end better: the transport broke in the middle of an answer of which nothing was passed on. */
+/* Whether a repetition may succeed: the transport broke within an answer that had no output yet. */
 static bool may_repeat(struct run *r, enum err kind)
 {
 	return kind == ERR_UNREACHABLE && r->command->flags & RUN_REPEATABLE && !r->has_output &&
@@ -241,7 +247,7 @@ enum err envd_run(struct envd *d, const struct call *call, const struct envd_com
 	return kind;
 }
 
-/* ---- Ending it ---- */
+/* ---- Ending a command ---- */
 
 static enum err pack_kill(struct buf *out, uint32_t pid, struct error *e)
 {
@@ -256,7 +262,7 @@ static enum err pack_kill(struct buf *out, uint32_t pid, struct error *e)
 	return envd_pack(out, &request.base, "a signal", e);
 }
 
-/* Between its end and the daemon's forgetting it, Go refuses the signal in these words. */
+/* Go refuses a signal in these words after the process's end, until the daemon has forgotten it. */
 static bool says_ended(const struct error *e)
 {
 	return e->kind == ERR_NOT_FOUND || strstr(e->text, "process already finished");

@@ -12,7 +12,7 @@
 #define DIGITS "0123456789"
 #define UPPER  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-/* Their edge answers on one host for all sandboxes. */
+/* The domains whose edge answers on one host for all sandboxes. */
 static const char *const shared_domains[] = { "e2b.app", "e2b.dev", "e2b.pro", "e2b-staging.dev" };
 
 /* ---- The environment ---- */
@@ -78,7 +78,7 @@ const char *e2b_own_url(const struct e2b_settings *s)
 		: "https://api.e2b.app";
 }
 
-/* What was configured is the user's word; another domain is one that an answer names. */
+/* The configured domain needs no check: it is the user's. Another domain is from an answer. */
 static enum err check_told(
 	const struct e2b_settings *s, const char *domain, const char *url, struct error *e)
 {

@@ -16,9 +16,9 @@ struct template
 	struct plane *plane;
 	const struct provider_config *cfg;
 	char id[TEMPLATE_ID_SIZE];
-	char build[TEMPLATE_ID_SIZE]; /* "": there is none to wait for */
-	bool is_ready, is_waiting;    /* waiting: for somebody to begin it */
-	size_t told;                  /* lines of its log */
+	char build[TEMPLATE_ID_SIZE]; /* the build to wait for; "": none */
+	bool is_ready, is_waiting;    /* is_waiting: the build has not been begun */
+	size_t told; /* the number of lines of the build's log that were passed on */
 };
 
 /* ---- Requests ---- */
@@ -45,7 +45,7 @@ static bool is_id(const char *text)
 	return c > text && !*c;
 }
 
-/* It goes into paths. */
+/* The id is checked, since it goes into paths. */
 static enum err take_id(
 	struct json_object *json, const char *name, char id[TEMPLATE_ID_SIZE], struct error *e)
 {
@@ -57,9 +57,9 @@ static enum err take_id(
 	return ERR_OK;
 }
 
-/* ---- One that was made before ---- */
+/* ---- A template that was made before ---- */
 
-/* One build that is ready is enough; without it the first that goes on, which is the newest. */
+/* One build that is ready is enough. Without one, the first unfinished build is the newest. */
 static enum err take_build(struct template *t, struct json_object *build, struct error *e)
 {
 	const char *status = rest_text(build, "status", "");
@@ -103,7 +103,7 @@ static enum err find(struct template *t, const struct call *call, const char *na
 	return kind ? kind : find_builds(t, call, e);
 }
 
-/* ---- A new one ---- */
+/* ---- A new template ---- */
 
 static enum err ask_for_build(
 	struct template *t, const struct call *call, const char *name, struct error *e)
@@ -159,7 +159,7 @@ static enum err make(struct template *t, const struct call *call, const char *na
 	return kind ? kind : begin_build(t, call, e);
 }
 
-/* The maker of a build may have ended before it began it; a build that has begun refuses this. */
+/* The maker of a build may have ended before the build was begun. A begun build refuses this. */
 static void begin_again(struct template *t, const struct call *call)
 {
 	struct error why = { 0 };

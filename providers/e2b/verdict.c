@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Whose an answer is ---- */
+/* ---- The forms of E2B's answers ---- */
 
 #define NAMED                                                                                      \
 	{                                                                                          \
@@ -20,7 +20,7 @@
 		"message", MEMBER_TEXT                                                             \
 	}
 
-/* An RPC's code is a name; numbers are those of the check of the token, and of the proxy. */
+/* An RPC's code is a name. The check of the token and the proxy have numbers. */
 static const struct frame_form rpc_forms[] = {
 	{ .members = { NAMED } },
 	{ .status = 401, .members = { NUMBERED } },
@@ -40,20 +40,20 @@ static const struct frame_form route_forms[] = {
 const struct vendor_frame e2b_unary_frame = VENDOR_FRAME("application/proto", NULL, rpc_forms);
 const struct vendor_frame e2b_stream_frame =
 	VENDOR_FRAME("application/connect+proto", NULL, rpc_forms);
-/* A file's type is that of its name; what is stored is answered in JSON, which may be called text. */
+/* A file's type is that of its name. The answer to an upload is JSON, and its type may be text. */
 const struct vendor_frame e2b_files_frame = VENDOR_FRAME(NULL, NULL, numbered_forms);
 const struct vendor_frame e2b_plane_frame =
 	VENDOR_FRAME("application/json", "is E2B_API_URL right?", numbered_forms);
 const struct vendor_frame e2b_route_frame =
 	VENDOR_FRAME("application/json", "is E2B_API_URL right?", route_forms);
 
-/* ---- What codes, statuses and words mean ---- */
+/* ---- Codes, statuses and words ---- */
 
 /* connectrpc.com, "Error codes". */
 static const struct {
 	const char *code;
 	enum err kind;
-	bool is_untouched; /* is said before anything is done */
+	bool is_untouched; /* the daemon refuses before anything is done */
 } codes[] = {
 	{ "canceled", ERR_UNREACHABLE, false },
 	{ "unknown", ERR_IO, false },
@@ -81,20 +81,20 @@ static const struct {
 	{ 400, ERR_INVALID, "" },
 	{ 401, ERR_AUTH, ": the sandbox's access token or its user is wrong" },
 	{ 403, ERR_AUTH, ": the sandbox may not be woken so, or takes no requests from here" },
-	{ 404, ERR_NOT_FOUND, "" }, /* in JSON; else the route itself is meant */
+	{ 404, ERR_NOT_FOUND, "" }, /* with JSON; without, the 404 is about the route */
 	{ 405, ERR_UNSUPPORTED, ": the sandbox's daemon is too old" },
 	{ 409, ERR_BUSY, ": the sandbox is being paused, woken or ended; try again" },
 	{ 413, ERR_TOO_LARGE, "" },
 	{ 415, ERR_PROTOCOL, "" },
 	{ 429, ERR_BUSY, ": too many requests at once; try again later" },
 	{ 500, ERR_IO, "" },
-	{ 502, ERR_GONE, ": the sandbox has ended or is paused" }, /* in E2B's own form alone */
+	{ 502, ERR_GONE, ": the sandbox has ended or is paused" }, /* only in E2B's own form */
 	{ 503, ERR_UNREACHABLE, "" },
 	{ 504, ERR_UNREACHABLE, "" },
 	{ 507, ERR_NO_SPACE, ": the sandbox's disk is full" },
 };
 
-/* What envd's messages begin or end with where neither code nor status says it. */
+/* The beginnings and ends of envd's messages, where neither code nor status has the reason. */
 static const struct {
 	const char *begin, *end;
 	enum err kind;
@@ -102,7 +102,7 @@ static const struct {
 	{ "path is a directory: ", NULL, ERR_IS_DIR },
 	{ NULL, "' is a directory", ERR_IS_DIR },
 	{ "error ensuring directories: path is a file", NULL, ERR_NOT_DIR },
-	/* A daemon that is older than it says takes no upload of ours, now or later. */
+	/* A daemon older than its version takes forms alone, so raw uploads never succeed. */
 	{ "error parsing multipart form", NULL, ERR_UNSUPPORTED },
 };
 
@@ -117,7 +117,7 @@ static bool fits(const char *message, const char *begin, const char *end)
 	return len >= end_len && !strcmp(message + len - end_len, end);
 }
 
-/* A kind that says little gives way to one that the words give away. */
+/* A general kind gives way to the kind that the message shows. */
 static enum err sharpen(enum err kind, const char *message)
 {
 	if (kind != ERR_IO && kind != ERR_INVALID)
@@ -138,7 +138,7 @@ static struct json_object *parse(const void *json, size_t len)
 	if (!tokener)
 		return NULL;
 	value = len <= INT_MAX ? json_tokener_parse_ex(tokener, json, (int)len) : NULL;
-	/* What is cut off is no value at all; what follows one, as a line's end does, does not matter. */
+	/* JSON that is cut off gives no value. Text behind a value, as a line's end, is ignored. */
 	if (value && !json_object_is_type(value, json_type_object)) {
 		json_object_put(value);
 		value = NULL;
@@ -147,7 +147,7 @@ static struct json_object *parse(const void *json, size_t len)
 	return value;
 }
 
-/* "" where there is no such text. */
+/* "": the object has no such text. */
 static const char *text_of(const struct json_object *object, const char *key)
 {
 	struct json_object *member;
@@ -160,7 +160,7 @@ static const char *text_of(const struct json_object *object, const char *key)
 
 /* ---- Errors ---- */
 
-/* false: no code that we know. */
+/* False: the code is unknown. */
 static bool refuse_by_code(
 	const char *code, const char *message, const char *what, bool *untouched, struct error *e)
 {
@@ -186,7 +186,7 @@ static void refuse_by_status(
 			kind = sharpen(statuses[i].kind, message);
 			advice = statuses[i].advice;
 		}
-	/* The proxy says 502 also when a connection breaks that has carried the request already. */
+	/* The proxy answers 502 also when a connection breaks after the request has passed it. */
 	*untouched = (status >= 400 && status < 500) ||
 		(status == 502 && strstr(message, "sandbox was not found"));
 	error_set(e, kind, "E2B: %s: %.200s%s(status %d)%s", what, message, *message ? " " : "",
