@@ -46,7 +46,7 @@ enum err plane_new(
 	};
 	for (size_t i = 0; i < options->more_count; i++)
 		headers[i + 1] = options->more[i];
-	/* No rest_judge: the meaning may need a second request, see control_plane_ask.c. */
+	/* No rest_judge: an unknown route leads to a second request, see control_plane_ask.c. */
 	kind = rest_init(&c->rest, http, "e2b", options->base_url, headers, options->more_count + 1,
 		NULL, e);
 	c->rest.frame = &e2b_plane_frame;

@@ -27,7 +27,7 @@ struct run {
 	bool is_stream_over, is_post_over;
 	bool has_output; /* the sink received output */
 	/* The monotonic clock: */
-	int64_t since_ms;         /* when the call's progress began */
+	int64_t since_ms;         /* when the limit of the upload's progress begins to count */
 	int64_t failing_since_ms; /* when the first stream failed; 0: none did */
 };
 
