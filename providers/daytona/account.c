@@ -9,10 +9,10 @@ static const struct frame_form forms[] = {
 static const struct vendor_frame frame =
 	VENDOR_FRAME("application/json", "is DAYTONA_API_URL right?", forms);
 
-/* The version whose wire this is: without one the daemon takes its client for an old one. */
+/* The SDK's version with this wire. The daemon treats a client without a version as an old one. */
 #define SDK_VERSION "0.218.0"
 
-/* A token of a person's login belongs to no organization by itself. */
+/* Whether the token of a person's login is used. Such a token belongs to no organization itself. */
 static bool is_token_wanted(const struct provider_config *cfg)
 {
 	return !cfg->key_file && !variable("DAYTONA_API_KEY") && variable("DAYTONA_JWT_TOKEN");
@@ -57,15 +57,15 @@ static bool has(const char *text, const char *part)
 	return strstr(text, part) != NULL;
 }
 
-/* 409 is said of what passes, but for a name that another sandbox has. */
+/* 409 is about a passing state, except where another sandbox has the name. */
 static enum err sharpen(int status, const char *message, enum err kind)
 {
 	if (status == 409 && has(message, "already exists"))
 		return ERR_EXISTS;
-	/* Between a look at its state and the wish to change it, it changed. */
+	/* The sandbox's state changed between the look at it and the request. */
 	if (status == 400 && (has(message, "valid state") || has(message, "stoppable state")))
 		return ERR_BUSY;
-	/* The route, not the sandbox: the vendor's framework says so in these words. */
+	/* The route is unknown, not the sandbox: these are the words of the vendor's framework. */
 	return status == 404 && !strncmp(message, "Cannot ", 7) ? ERR_UNSUPPORTED : kind;
 }
 

@@ -4,10 +4,13 @@
 
 #include <string.h>
 
-/* A sandbox is said to run some seconds before the proxy knows where; six were seen. */
+/*
+ * The time that a daemon is waited for. The control plane shows a running sandbox some seconds
+ * before the proxy knows the way to it; six were seen.
+ */
 #define ROUTE_MS 30000
 
-/* ---- What is known ---- */
+/* ---- The control plane ---- */
 
 static void remember(struct daytona *d, const struct daytona_sandbox *sandbox)
 {
@@ -34,7 +37,7 @@ enum err daytona_see(
 	return kind;
 }
 
-/* ---- Its daemon's address ---- */
+/* ---- The daemon's address ---- */
 
 static enum err address(struct daytona *d, const struct call *call,
 	const struct daytona_sandbox *sandbox, struct error *e)
@@ -47,7 +50,7 @@ static enum err address(struct daytona *d, const struct call *call,
 			      &d->account, url, toolbox_judge, &toolbox_frame, &d->toolbox, e);
 }
 
-/* Who that is was said when it was made. */
+/* A sandbox's user is set when the sandbox is made, and does not change. */
 static enum err check_user(
 	const struct daytona *d, const struct daytona_sandbox *sandbox, struct error *e)
 {
@@ -58,7 +61,7 @@ static enum err check_user(
 		sandbox->user, d->at.user);
 }
 
-/* In place of a name. */
+/* The ID takes the place of a name. */
 static void take_id(struct daytona *d, const struct daytona_sandbox *sandbox)
 {
 	memcpy(d->at.id, sandbox->id, sizeof d->at.id);
@@ -74,7 +77,7 @@ enum err daytona_know(struct daytona *d, const struct call *call, struct error *
 	return kind;
 }
 
-/* The proxy goes by the ID alone. */
+/* The proxy takes the ID alone, so the ID replaces a name first. */
 static enum err adopt(struct daytona *d, const struct call *call,
 	const struct daytona_sandbox *sandbox, struct error *e)
 {
@@ -89,7 +92,7 @@ static enum err adopt(struct daytona *d, const struct call *call,
 	return address(d, call, sandbox, e);
 }
 
-/* ---- Making it run ---- */
+/* ---- Starting the sandbox ---- */
 
 static enum err start_if_allowed(struct daytona *d, const struct call *call,
 	const struct daytona_sandbox *sandbox, struct error *e)
@@ -101,7 +104,7 @@ static enum err start_if_allowed(struct daytona *d, const struct call *call,
 		return kind;
 	kind = attachment_note(
 		&d->at, daytona_act(&d->account.rest, call, d->at.id, DAYTONA_START, &why), &why);
-	/* Its state is changing: another look will tell to what. */
+	/* ERR_BUSY: the sandbox's state is changing, and the next look shows the new one. */
 	if (kind && kind != ERR_BUSY)
 		return error_set(e, kind, "%s", why.text);
 	if (!kind)
@@ -159,7 +162,7 @@ struct reaching {
 	struct daytona *d;
 	daytona_step step;
 	void *context;
-	bool has_answered; /* whoever stands before the daemon found it */
+	bool has_answered; /* the last step reached the daemon */
 };
 
 static enum err step_again(void *context, const struct call *call, bool *is_done, struct error *e)
@@ -168,12 +171,12 @@ static enum err step_again(void *context, const struct call *call, bool *is_done
 	struct error why = { 0 };
 	enum err kind = r->step(r->d, call, r->context, &why);
 
-	/* Its route is not there yet. */
+	/* ERR_GONE: the proxy has no route to the daemon yet. */
 	*is_done = r->has_answered = kind != ERR_GONE;
 	return *is_done && kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
-/* The control plane has seen that it runs. */
+/* Does the step again, after the control plane reported that the sandbox runs. */
 static enum err reach_again(
 	struct reaching *r, const struct call *call, const struct error *before, struct error *e)
 {
@@ -209,7 +212,7 @@ enum err daytona_reach(struct daytona *d, const struct call *call, bool may_repe
 	return kind ? kind : reach_again(&r, call, &why, e);
 }
 
-/* ---- Its life ---- */
+/* ---- Making and freeing ---- */
 
 void daytona_release(struct provider *p)
 {

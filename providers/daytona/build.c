@@ -1,11 +1,11 @@
-/* A sandbox of an image: the vendor builds that first, and says how it gets on when it is asked. */
+/* A sandbox of an image: the vendor builds the image first, and reports the progress on request. */
 #include "providers/base/cleanup.h"
 #include "providers/daytona/daytona.h"
 #include "providers/rest/image.h"
 
 #include <string.h>
 
-/* Of its end the most. */
+/* The most of a log that is kept. */
 #define LOG_MAX ((size_t)256 * 1024)
 
 struct building {
@@ -13,7 +13,7 @@ struct building {
 	const struct provider_config *cfg;
 };
 
-/* A log longer than that is cut. */
+/* A log longer than LOG_MAX is cut. */
 static enum err keep(void *context, const void *bytes, size_t len, struct error *e)
 {
 	(void)e;
@@ -21,7 +21,7 @@ static enum err keep(void *context, const void *bytes, size_t len, struct error 
 	return ERR_OK;
 }
 
-/* Where there is none that is no other failure. */
+/* A log that cannot be read is no failure of its own. */
 static void tell_log(const struct building *b, const struct call *call)
 {
 	const struct rest_ask ask = { .method = HTTP_GET, .path = "", .what = "reading a log" };

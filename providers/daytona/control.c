@@ -8,10 +8,10 @@
 #include <string.h>
 
 #define MINUTE_S 60
-/* The service's own limit. */
+/* The service's longest time for a URL. */
 #define URL_HOLDS_S 86400
 
-/* ---- What is told of a sandbox ---- */
+/* ---- Answers about a sandbox ---- */
 
 static const struct {
 	const char *state;
@@ -20,7 +20,7 @@ static const struct {
 	{ "started", DAYTONA_RUNS },
 	{ "stopped", DAYTONA_RESTS },
 	{ "archived", DAYTONA_RESTS },
-	{ "archiving", DAYTONA_RESTS }, /* may be started in the middle of it */
+	{ "archiving", DAYTONA_RESTS }, /* a start is possible meanwhile */
 	{ "paused", DAYTONA_RESTS },
 	{ "error", DAYTONA_BROKEN },
 	{ "build_failed", DAYTONA_FAILED },
@@ -28,7 +28,7 @@ static const struct {
 	{ "destroying", DAYTONA_ENDED },
 };
 
-/* There will be states that nobody heard of: they pass. */
+/* A state that is unknown here counts as one that changes. */
 enum daytona_life daytona_life_of(const char *state)
 {
 	for (size_t i = 0; i < sizeof states / sizeof *states; i++)
@@ -88,7 +88,7 @@ static int64_t idle_left_s(struct json_object *json, const struct daytona_sandbo
 	return left_s < 0 || left_s > s->idle_s ? s->idle_s : left_s;
 }
 
-/* An interval of no sense, as of more than 4,000 years, is none. */
+/* An interval that makes no sense, as more than 4,000 years, counts as none. */
 static int64_t interval_s(struct json_object *json, const char *name)
 {
 	int64_t minutes = rest_integer(json, name, 0);
@@ -96,7 +96,7 @@ static int64_t interval_s(struct json_object *json, const char *name)
 	return minutes > 0 && minutes <= INT32_MAX ? MINUTE_S * minutes : 0;
 }
 
-/* At most one of the two intervals is in use. */
+/* The vendor uses at most one of the two intervals, autopause and autostop. */
 static void read_lifetimes(struct json_object *json, struct daytona_sandbox *s, int64_t now_s)
 {
 	const char *destroyed_at = rest_text(json, "autoDestroyAt", "");
@@ -153,7 +153,7 @@ static enum err take_sandbox(
 
 /* ---- Requests about one sandbox ---- */
 
-/* `below` stands behind the sandbox's path. */
+/* `below` follows the sandbox's path. */
 static enum err ask(const struct rest *r, const struct call *call, const char *id,
 	const char *below, struct rest_ask wanted, struct json_object **json, struct error *e)
 {
@@ -251,7 +251,7 @@ enum err daytona_set_interval(const struct rest *r, const struct call *call, con
 		NULL, e);
 }
 
-/* ---- Where its ports and its daemon are ---- */
+/* ---- The URLs of ports and of the daemon ---- */
 
 enum err daytona_port_url(const struct rest *r, const struct call *call, const char *id,
 	unsigned port, struct buf *out, struct error *e)
@@ -276,7 +276,7 @@ enum err daytona_port_url(const struct rest *r, const struct call *call, const c
 	return ERR_OK;
 }
 
-/* ERR_UNSUPPORTED: the server is from before there was a proxy. */
+/* ERR_UNSUPPORTED: the server is so old that it has no proxy. */
 static enum err ask_proxy_url(const struct rest *r, const struct call *call, const char *id,
 	char out[DAYTONA_TEXT_MAX], struct error *e)
 {
@@ -318,7 +318,7 @@ enum err daytona_build_log_url(const struct rest *r, const struct call *call, co
 	return kind ? kind : take_text(out, DAYTONA_TEXT_MAX, json, "url", e);
 }
 
-/* ---- All of them ---- */
+/* ---- All sandboxes ---- */
 
 static enum err read_listed(
 	struct rest_listed *out, struct json_object *item, int64_t now_s, struct error *e)
@@ -339,7 +339,7 @@ enum err daytona_list(const struct rest *r, const struct call *call, sandbox_sin
 	void *context, struct error *e)
 {
 	static const struct rest_list list = { .what = "listing sandboxes",
-		.path = "/sandbox?limit=200", /* the vendor's own limit */
+		.path = "/sandbox?limit=200", /* 200 is the vendor's limit */
 		.cursor = "&cursor=",
 		.items = "items",
 		.labels = "labels",

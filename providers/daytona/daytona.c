@@ -1,11 +1,14 @@
-/* What remote.h needs of a vendor. */
+/* The slots that remote.h needs from a vendor. */
 #include "providers/daytona/daytona.h"
 
 /* Linux's longest argument. */
 #define ARGUMENT_MAX 131071
-/* Shells read a script byte by byte, 3 MB in 1.2 s; an upload beside it costs a second request. */
+/* Shells read a script byte by byte, 3 MB in 1.2 s; an upload costs a second request. */
 #define INLINE_MAX ((size_t)16 * 1024)
-/* As text an answer is a third longer and waits for its end; to fetch it as a file costs a second request. */
+/*
+ * An answer as text is a third longer, and comes when the program has ended. An answer that is
+ * fetched as a file costs a second request.
+ */
 #define DOWNLOAD_MIN ((size_t)512 * 1024)
 
 static enum err run_step(struct daytona *d, const struct call *call, void *context, struct error *e)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* What the daemon takes off both ends of a path. */
+/* Whether the daemon would trim the path: it removes these blanks at both ends. */
 static bool is_trimmed(const char *path)
 {
 	static const char blanks[] = " \t\n\v\f\r";
@@ -39,7 +39,7 @@ enum err toolbox_upload(const struct rest *r, const struct call *call,
 	return kind ? kind : rest_perform(r, call, &ask, NULL, e);
 }
 
-/* The answer's length says whether the file came whole; a bulk download would say so in a form. */
+/* The answer's length shows whether the file is whole; a bulk download would need a form for it. */
 enum err toolbox_download(const struct rest *r, const struct call *call, const char *path,
 	execute_sink sink, void *sink_context, struct error *e)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- What a change of state waits for ---- */
+/* ---- Changes of state ---- */
 
 struct transition {
 	const struct rest *control;
@@ -14,7 +14,7 @@ struct transition {
 	enum daytona_action action;
 };
 
-/* Refused while another change is going on. */
+/* The service refuses a change while another is under way. */
 static enum err try_change(void *context, const struct call *call, bool *is_done, struct error *e)
 {
 	const struct transition *t = context;
@@ -31,7 +31,7 @@ static enum err change(
 	return rest_wait(call, call_ready_ms(call), what, try_change, &t, e);
 }
 
-/* ---- A new one ---- */
+/* ---- A new sandbox ---- */
 
 static enum err ping_step(
 	struct daytona *d, const struct call *call, void *context, struct error *e)
@@ -47,7 +47,7 @@ static enum err wait_until_ready(struct daytona *d, const struct call *call, str
 	return kind ? kind : daytona_reach(d, call, true, ping_step, NULL, e);
 }
 
-/* *id: of one that was made, also on failure; "": there is none. */
+/* *id: the ID of a sandbox that was made, also on failure; "": none was made. */
 static enum err make(
 	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e)
 {
@@ -78,7 +78,7 @@ static enum err daytona_create(
 	return kind;
 }
 
-/* ---- All, and one by its name ---- */
+/* ---- All sandboxes, and one by its name ---- */
 
 static enum err daytona_list_sandboxes(const struct provider_config *cfg, const struct call *call,
 	sandbox_sink sink, void *context, struct error *e)
@@ -109,7 +109,7 @@ static enum err daytona_connect(const struct provider_config *cfg, const struct 
 	if (kind)
 		return kind;
 	kind = cfg->account_only ? daytona_know(d, call, e) : daytona_find(d, call, e);
-	/* Programs begin where the image says; the script finds out where that is. */
+	/* Programs begin in the image's working directory, which the script finds out. */
 	if (!kind && !cfg->account_only)
 		kind = attachment_attach(&d->at, &daytona_remote, cfg, ".", call, e);
 	if (!kind)
@@ -117,7 +117,7 @@ static enum err daytona_connect(const struct provider_config *cfg, const struct 
 	return kind;
 }
 
-/* ---- One that is attached ---- */
+/* ---- An attached sandbox ---- */
 
 static enum err daytona_info(
 	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
@@ -136,7 +136,7 @@ static enum err daytona_info(
 	return ERR_OK;
 }
 
-/* ---- Pause: it is stopped, and its files are kept ---- */
+/* ---- Pause: the sandbox is stopped, and its files are kept ---- */
 
 static enum err look_until_it_rests(
 	void *context, const struct call *call, bool *is_done, struct error *e)
@@ -234,7 +234,7 @@ static enum err set_interval(struct daytona *d, const struct call *call,
 	return kind;
 }
 
-/* The idle time begins again with each use. */
+/* The idle time begins again with each use, so a touch is enough where it is long enough. */
 static enum err extend_idle(struct daytona *d, const struct call *call,
 	const struct daytona_sandbox *seen, int64_t seconds, struct error *e)
 {
@@ -279,8 +279,8 @@ static enum err daytona_url(struct provider *p, const struct call *call, unsigne
 }
 
 /*
- * list, fetch and apply are the helper's: the daemon follows links, does not show broken ones and
- * replaces nothing whole.
+ * The helper does list, fetch and apply: the daemon follows links, does not show broken ones and
+ * never replaces a file as a whole.
  */
 const struct provider_ops daytona_provider = {
 	.name = "daytona",

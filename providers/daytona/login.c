@@ -35,7 +35,7 @@ static struct json_object *active_profile(struct json_object *file)
 	return NULL;
 }
 
-/* A key says its organization itself, and counts before a token. */
+/* A token is used where the profile has no key. A key belongs to its organization by itself. */
 static enum err take_token(
 	struct login *out, struct json_object *profile, struct json_object *token, struct error *e)
 {

@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-/* The longest argument there is, escaped twice over. */
+/* Room for the longest arguments, escaped twice. */
 #define BODY_MAX ((size_t)4 * 1024 * 1024)
 /*
- * Seconds. Without a limit older daemons take 10; nothing that runs is to end before its caller lets go. It is the longest
- * time that the SDK waits for anything.
+ * The time limit in seconds, the longest time that the SDK waits for anything. Older daemons take
+ * 10 where none is sent, but no program is to end before its caller gives up.
  */
 #define TIME_LIMIT 86400
 
@@ -84,7 +84,7 @@ static enum err take_answer(
 	return kind ? kind : pass_on(run, STREAM_ERR, &err, e);
 }
 
-/* Uploads are changes, whose answers are short. */
+/* A program with an upload makes a change, and its answer is short. */
 static enum err perform(const struct rest *r, const struct call *call,
 	const struct rest_ask *command, const struct remote_upload *upload,
 	struct json_object **json, struct error *e)

@@ -29,7 +29,7 @@ bool shell_text_make(struct buf *out, const char *const *argv, const char *mark)
 	return !out->failed;
 }
 
-/* Behind the next line that is the mark. */
+/* The text behind the next line with the mark; NULL: no such line. */
 static const char *behind_mark(const char *from, const char *end, const char *line)
 {
 	const char *found = memmem(from, (size_t)(end - from), line, strlen(line));
@@ -44,7 +44,7 @@ bool shell_text_split(const struct shell_text_piece *all, const char *mark,
 	const char *end = all->text + all->len, *begin, *second;
 
 	snprintf(line, sizeof line, "\n%s\n", mark);
-	/* The first may be at the very beginning. */
+	/* The first mark may be at the very beginning, without a newline before it. */
 	begin = behind_mark(all->text, end, line + 1);
 	second = begin ? behind_mark(begin, end, line) : NULL;
 	if (!second)

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-/* ---- Whose an answer is ---- */
+/* ---- The forms of the vendor's answers ---- */
 
-/* Of the daemon, and of the proxy before the daemon; of two of its routes in another form. */
+/* The answers of the daemon and of the proxy; two of the daemon's routes have another form. */
 #define OF_THE_DAEMON                                                                              \
 	{ .members = { { "statusCode", MEMBER_INTEGER }, { "message", MEMBER_ANY } } },            \
 		{ .status = 400, .members = { { "error", MEMBER_TEXT } } },                        \
@@ -14,7 +14,7 @@
 	}
 
 static const struct frame_form forms[] = { OF_THE_DAEMON };
-/* About a file many daemons say nothing but the status. */
+/* Many daemons refuse a download with a status alone. */
 static const struct frame_form file_forms[] = {
 	OF_THE_DAEMON,
 	{ .status = 400, .body = BODY_EMPTY },
@@ -26,14 +26,14 @@ const struct vendor_frame toolbox_frame = VENDOR_FRAME("application/json", NULL,
 const struct vendor_frame toolbox_file_frame =
 	VENDOR_FRAME("application/octet-stream", NULL, file_forms);
 
-/* ---- What it means ---- */
+/* ---- The errors ---- */
 
 static bool has(const char *text, const char *part)
 {
 	return strstr(text, part) != NULL;
 }
 
-/* In the words of the runner, of the proxy, and of newer ones. */
+/* The words are the runner's, the proxy's, and the code of newer versions, in this order. */
 static bool is_not_running(struct json_object *json)
 {
 	const char *message = rest_text(json, "message", "");
@@ -43,7 +43,10 @@ static bool is_not_running(struct json_object *json)
 		!strcmp(rest_text(json, "code", ""), "SANDBOX_NOT_RUNNING");
 }
 
-/* An empty body is a file's; text or an API's "Cannot GET" a route's; what has a code of its own is said of a file. */
+/*
+ * An empty body, or the code FILE_NOT_FOUND, is about a file. Text, or an API's "Cannot GET", is
+ * about a route. Any other message is about the sandbox if it names one, else about a file.
+ */
 static enum err kind_of_404(struct json_object *json, const struct http_answer *answer)
 {
 	const char *message = rest_text(json, "message", "");
@@ -63,12 +66,12 @@ static enum err kind_of(
 	case 404: return kind_of_404(json, answer);
 	case 408: return ERR_TIMEOUT;
 	case 410: return ERR_GONE;
-	case 429: return ERR_BUSY; /* it passes, a quota does not */
+	case 429: return ERR_BUSY; /* a rate limit, which passes; a quota does not */
 	default: return ERR_OK;
 	}
 }
 
-/* {message}, {error} or {errors}; nothing at all from many of the daemon's routes. */
+/* {message}, {error} or {errors}; many of the daemon's routes give no message at all. */
 static const char *message_of(struct json_object *json)
 {
 	struct json_object *errors = rest_member(json, "errors");

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The vendor counts in these. */
+/* The vendor's unit is GiB. */
 #define GIB_OF_MIB 1024
 #define MINUTE_S   60
 
@@ -22,7 +22,7 @@ int64_t daytona_minutes(int64_t seconds)
 	return round_up(seconds, MINUTE_S);
 }
 
-/* More than any machine has is the vendor's to refuse. */
+/* The vendor refuses more CPUs than any machine has. */
 static int64_t whole_cpus(double cpus)
 {
 	int64_t whole = cpus < INT32_MAX ? (int64_t)cpus : INT32_MAX;
@@ -30,7 +30,7 @@ static int64_t whole_cpus(double cpus)
 	return whole + ((double)whole < cpus);
 }
 
-/* An image is what a build of nothing else begins with. */
+/* The vendor takes an image as a build whose Dockerfile has a FROM line alone. */
 static enum err put_image(struct json_writer *w, const char *image, struct error *e)
 {
 	AUTO_BUF struct buf lines = BUF_INIT(4096);
@@ -71,7 +71,7 @@ static void put_optional(struct json_writer *w, const char *key, const char *tex
 		json_put_text(w, key, text);
 }
 
-/* The places of one kind, with commas between. */
+/* The allowed places of one kind, addresses or names, with commas between. */
 static enum err put_allowed(struct json_writer *w, const char *key, const char *const *allowed,
 	bool of_addresses, struct error *e)
 {
@@ -85,7 +85,7 @@ static enum err put_allowed(struct json_writer *w, const char *key, const char *
 	return buf_check(&list, "the hosts that it may reach", e);
 }
 
-/* The lists allow nothing else by themselves. */
+/* A list already blocks all places that it does not name. */
 static enum err put_network(
 	struct json_writer *w, const struct provider_config *cfg, struct error *e)
 {
@@ -99,7 +99,7 @@ static enum err put_network(
 	return kind ? kind : put_allowed(w, "domainAllowList", cfg->allowed, false, e);
 }
 
-/* The vendor's SDKs read in a label of it which interpreter runs code. */
+/* The vendor's SDKs read the language of their interpreter in a label. */
 static enum err put_labels(
 	struct json_writer *w, const struct provider_config *cfg, struct error *e)
 {
