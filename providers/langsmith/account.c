@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Endpoints are written with the older API's prefix, too: what counts is what stands before. */
+/* An endpoint may end with the older API's prefix, which is removed. */
 static char *root_of(const char *endpoint)
 {
 	static const char *const prefixes[] = { "/api/v1", "/api" };
@@ -22,7 +22,7 @@ static char *root_of(const char *endpoint)
 	return root;
 }
 
-/* The SDK's two clients read one name each. */
+/* The SDK's two clients read one of these names each. */
 static const char *workspace(void)
 {
 	const char *tenant = variable("LANGSMITH_TENANT_ID");

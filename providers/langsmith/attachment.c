@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- What is known of it ---- */
+/* ---- The sandbox's last known state ---- */
 
 void langsmith_note_stopped(struct langsmith *l)
 {
@@ -29,10 +29,10 @@ static void note_use(struct langsmith *l)
 	pthread_mutex_unlock(&l->at.lock);
 }
 
-/* What an answer has shown holds for so long: a request may be on its way for that time. */
+/* The time that an answer proves a running sandbox: a request may be on its way as long. */
 #define RAN_HOLDS_MS 500
 
-/* A longer command may have been ended by a stop. */
+/* A command that took longer proves nothing: a stop may have ended it. */
 static void note_answer(struct langsmith *l, enum err kind, int64_t asked_ms)
 {
 	int64_t now_ms = monotonic_ms();
@@ -60,7 +60,7 @@ void langsmith_describe(struct langsmith *l, const struct box *b, struct sandbox
 	out->expires_s = ends_s(l, b);
 }
 
-/* Others may use it too, or have changed how long it may be idle: so this is a doubt and no more. */
+/* True is no proof of a stop: others may use the sandbox too, or have changed its idle time. */
 static bool may_be_stopped(struct langsmith *l)
 {
 	bool may_be;
@@ -73,8 +73,8 @@ static bool may_be_stopped(struct langsmith *l)
 }
 
 /*
- * The router starts a stopped sandbox for any request. So a call that must not wake one asks the control
- * plane first, unless an answer just showed that the sandbox runs.
+ * The router starts a stopped sandbox for any request. So a background call asks the control plane
+ * first, unless an answer just showed that the sandbox runs.
  */
 static bool must_not_wake(struct langsmith *l, const struct call *call)
 {
@@ -87,7 +87,7 @@ static bool must_not_wake(struct langsmith *l, const struct call *call)
 	return !is_known_to_run;
 }
 
-/* ---- What the control plane says ---- */
+/* ---- The control plane ---- */
 
 static enum err check_alive(struct langsmith *l, const struct box *b, struct error *e)
 {
@@ -123,7 +123,7 @@ enum err langsmith_look(
 	return check_alive(l, out, e);
 }
 
-/* ---- Having it be ready ---- */
+/* ---- Starting the sandbox ---- */
 
 static enum err wait_until_ready(
 	struct langsmith *l, const struct call *call, struct box *b, struct error *e)
@@ -135,7 +135,7 @@ static enum err wait_until_ready(
 	return kind ? kind : langsmith_look(l, call, b, e);
 }
 
-/* It is not stopped any more: somebody else was faster, and what follows waits for the same. */
+/* Whether the sandbox is not stopped any more: somebody else started it, and the caller waits. */
 static bool is_late(enum err kind)
 {
 	return kind == ERR_INVALID || kind == ERR_BUSY;
@@ -151,7 +151,7 @@ static enum err start(struct langsmith *l, const struct call *call, struct box *
 	kind = wait_until_ready(l, call, b, e);
 	if (kind)
 		return kind;
-	/* What stood before it stopped is dead, and would only be noticed by its silence. */
+	/* Connections from before the stop are dead, and only their silence would show it. */
 	http_drop_connections(l->account.http);
 	note_use(l);
 	log_info(LOG_PROVIDER, "langsmith:%s did not run and is started", l->at.id);
@@ -191,7 +191,7 @@ static enum err make_ready(struct langsmith *l, const struct call *call, struct 
 	return kind;
 }
 
-/* Its address stays what it is when it stops and starts. */
+/* A sandbox keeps its data plane's address when it stops and starts. */
 static enum err adopt(struct langsmith *l, struct error *e)
 {
 	if (!*l->found.dataplane_url)
@@ -226,7 +226,7 @@ enum err langsmith_find(struct langsmith *l, const struct call *call, struct err
 	return kind;
 }
 
-/* ---- Every verb's way to it ---- */
+/* ---- Every verb's way to the sandbox ---- */
 
 static enum err step_again(struct langsmith *l, const struct call *call, langsmith_step step,
 	void *context, struct error *e)

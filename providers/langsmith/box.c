@@ -13,7 +13,7 @@ static const char *const statuses[] = {
 	[BOX_DELETING] = "deleting",
 };
 
-/* ---- What is said of one ---- */
+/* ---- Answers about a sandbox ---- */
 
 void box_read_status(struct box *out, struct json_object *json)
 {
@@ -26,7 +26,7 @@ void box_read_status(struct box *out, struct json_object *json)
 	snprintf(out->message, sizeof out->message, "%s", rest_text(json, "status_message", ""));
 }
 
-/* A URL or path that does not fit is as good as none. */
+/* A URL or path that does not fit counts as none. */
 static void copy_text(char *out, size_t size, const char *text)
 {
 	snprintf(out, size, "%s", strlen(text) < size ? text : "");
@@ -39,7 +39,7 @@ static int64_t seconds_to_deletion(struct json_object *json, int64_t now_s)
 
 	if (kept_s <= 0 || !*stopped)
 		return -1;
-	/* As long after that as it is kept: counted from an earlier "now". */
+	/* The deletion comes kept_s after the stop, so the seconds count from an earlier "now". */
 	return rest_seconds_until(stopped, now_s - kept_s);
 }
 
@@ -61,7 +61,7 @@ enum err box_parse(struct box *out, struct json_object *json, int64_t now_s, str
 	return ERR_OK;
 }
 
-/* "." and ".." are escaped by nobody, and would name another resource. */
+/* "." and ".." cannot be escaped, and would name another resource. */
 enum err box_check_id(const char *id, struct error *e)
 {
 	size_t len = strlen(id);

@@ -7,15 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is asked for comes from a command line, and so is no longer than one. */
+/* A request's values come from a command line, so a request is no longer than one. */
 #define CREATE_MAX ((size_t)1024 * 1024)
 #define MIB        ((int64_t)1024 * 1024)
-/* The service's own limit. */
+/* The service's longest time for a URL. */
 #define URL_HOLDS_S 86400
 
 /* ---- One request ---- */
 
-/* `ask` without its path and its sandbox. *json may be NULL. */
+/* `ask` lacks the path and the sandbox, which are set here. *json may be NULL. */
 static enum err ask_about(const struct rest *r, const struct call *call, const char *id,
 	const char *below, struct rest_ask ask, struct json_object **json, struct error *e)
 {
@@ -78,7 +78,7 @@ enum err box_set_idle(const struct rest *r, const struct call *call, const char 
 	return ask_about(r, call, id, "", ask, NULL, e);
 }
 
-/* The browser's URL carries the token, which a program would else send in a header. */
+/* The browser's URL contains the token, so no header is needed. */
 enum err box_port_url(const struct rest *r, const struct call *call, const char *id, unsigned port,
 	struct buf *out, struct error *e)
 {
@@ -134,9 +134,9 @@ enum err box_wait(const struct rest *r, const struct call *call, const char *id,
 	return rest_wait(call, call_ready_ms(call), what, poll_status, &w, e);
 }
 
-/* ---- A new one ---- */
+/* ---- A new sandbox ---- */
 
-/* A snapshot's id is a UUID; what is not one is a name, or NAME:TAG. */
+/* A snapshot's id is a UUID. Any other text is a name, or NAME:TAG. */
 static bool is_uuid(const char *text)
 {
 	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
@@ -155,7 +155,7 @@ static void put_size(struct json_writer *w, const char *name, int64_t mib)
 		json_put_integer(w, name, mib * MIB);
 }
 
-/* Whole CPUs by the name that every deployment knows; parts of one only some have. */
+/* Every deployment knows the field for whole CPUs, only some the field for parts of one. */
 static void put_cpus(struct json_writer *w, double cpus)
 {
 	int64_t thousandths = (int64_t)(cpus * 1000 + 0.5);
@@ -198,7 +198,10 @@ static enum box_trace trace_of(enum err kind, const struct http_answer *answer)
 	return answer->status < 400 ? BOX_WAS_MADE : BOX_NOT_MADE;
 }
 
-/* Not repeated once it may have arrived: a second one of the name is refused, and then nobody knows whose the first is. */
+/*
+ * The request is not repeated once it may have arrived. A second sandbox of the name is refused,
+ * and the refusal does not show whether the first is ours.
+ */
 enum err box_create(const struct rest *r, const struct call *call,
 	const struct provider_config *cfg, const char *name, struct box *out, enum box_trace *trace,
 	struct error *e)
@@ -226,7 +229,7 @@ enum err box_create(const struct rest *r, const struct call *call,
 	return kind ? kind : box_parse(out, json, rest_now_s(r), e);
 }
 
-/* ---- All ---- */
+/* ---- All sandboxes ---- */
 
 static enum err read_listed(
 	struct rest_listed *out, struct json_object *item, int64_t now_s, struct error *e)
@@ -243,7 +246,7 @@ static enum err read_listed(
 	return ERR_OK;
 }
 
-/* No size of a page is asked for: what a deployment allows is not known. */
+/* The request names no page size, since a deployment's limit is unknown. */
 enum err box_list(const struct rest *r, const struct call *call, sandbox_sink sink, void *context,
 	struct error *e)
 {

@@ -1,4 +1,4 @@
-/* Files as they come down, and on from where they broke off. */
+/* Downloads of files, resumed where they broke off. */
 #include "providers/base/cleanup.h"
 #include "providers/langsmith/files.h"
 #include "providers/langsmith/langsmith.h"
@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Connections that break one after the other without a byte between. */
+/* The most attempts in a row that break without a new byte. */
 #define FAILURES_MAX 3
 
-/* ---- What is asked for ---- */
+/* ---- Requests ---- */
 
-/* `range`: room for its value. */
+/* `range`: room for the value of the Range header. */
 static size_t make_headers(
 	const struct file_fetch *f, struct http_header headers[3], char range[40])
 {
@@ -29,7 +29,7 @@ static size_t make_headers(
 	return count;
 }
 
-/* ---- What comes ---- */
+/* ---- Answers ---- */
 
 static enum err say_changed(const struct file_fetch *f, struct error *e)
 {
@@ -41,11 +41,11 @@ static const char *tag_of(const struct http_exchange *x)
 {
 	const char *tag = http_header(x, "ETag");
 
-	/* A weak one does not promise the same bytes. */
+	/* A weak tag does not promise the same bytes. */
 	return tag && *tag == '"' && strlen(tag) < FILE_TAG_SIZE ? tag : "";
 }
 
-/* The whole file: the first time; of a changed one; or from a server that knows no ranges. */
+/* The whole file comes the first time, after a change, or from a server that knows no ranges. */
 static enum err begin_whole(struct file_fetch *f, const struct http_exchange *x, struct error *e)
 {
 	const char *tag = tag_of(x);
@@ -70,7 +70,7 @@ static enum err begin_range(struct file_fetch *f, const struct http_exchange *x,
 	return strcmp(f->tag, tag_of(x)) ? say_changed(f, e) : ERR_OK;
 }
 
-/* Whether nothing is left of a file behind what came: it broke off at its very end. */
+/* Whether the file has no more bytes: the last transfer broke off at the file's very end. */
 static bool is_at_end(const struct file_fetch *f, const struct http_exchange *x)
 {
 	const char *range = http_header(x, "Content-Range");
@@ -122,7 +122,7 @@ static enum err take_answer(struct file_fetch *f, const struct rest *r, const st
 	return kind ? kind : pass_all_on(f, x, call, bytes, len, e);
 }
 
-/* ---- Until it is whole ---- */
+/* ---- A whole file ---- */
 
 static enum err fetch_once(
 	struct file_fetch *f, const struct rest *r, const struct call *call, struct error *e)

@@ -2,7 +2,7 @@
 
 #include "providers/langsmith/langsmith.h"
 
-/* The service does not say "not yet": what it could not do now it cannot do a moment later. */
+/* An internal error of the service is final: it never means "not yet". */
 #define FLAGS (HTTP_REPEATABLE | HTTP_INTERNAL_ERROR_IS_FINAL)
 
 struct rest_ask file_upload_ask(const char *id, const struct remote_upload *upload)
@@ -24,7 +24,10 @@ static enum err upload_step(
 	return rest_perform(&l->data, call, &ask, NULL, e);
 }
 
-/* What is stored belongs to the sandbox's own user, who may give it away; the other may not make it executable. */
+/*
+ * A stored file belongs to the sandbox's own user, who may give it away. Another user could not
+ * make it executable without owning it.
+ */
 static enum err give_to(struct langsmith *l, const struct call *call, const char *user,
 	const char *path, struct error *e)
 {

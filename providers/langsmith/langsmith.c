@@ -5,12 +5,12 @@
 #include <string.h>
 
 /*
- * A request is text within a command, a third more than its bytes, and the command one argument of Linux, 131071 bytes: it
- * stays below 96 KiB.
+ * A request is text within a command, a third longer than its bytes, and stays below 96 KiB. The
+ * command is one argument, of which Linux takes 131071 bytes.
  */
 #define ARGUMENT_MAX 65536
 #define INLINE_MAX   ((size_t)60 * 1024)
-/* What the service makes of large outputs is not known, nor whether it cuts them; and they cost a third more. */
+/* Whether the service cuts large outputs is unknown, and an output as text is a third longer. */
 #define DOWNLOAD_MIN ((size_t)256 * 1024)
 
 const struct remote_ops langsmith_remote = {

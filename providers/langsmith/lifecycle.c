@@ -5,10 +5,10 @@
 
 #include <stdio.h>
 
-/* The home; where that takes no files the service's own default. */
+/* The home; where the home takes no files, the service's own default. */
 #define WORKING_DIR "?/tmp"
 
-/* ---- A new one ---- */
+/* ---- A new sandbox ---- */
 
 static enum err check_ready(const struct box *b, const char *id, struct error *e)
 {
@@ -19,7 +19,7 @@ static enum err check_ready(const struct box *b, const char *id, struct error *e
 		b->message);
 }
 
-/* A sandbox of the user's name may have been there before. */
+/* A sandbox of the user's name may be older than the request, so its deletion needs proof. */
 static enum err box_not_made(const struct provider_config *cfg, const char *name,
 	enum box_trace trace, const struct error *why, struct error *e)
 {
@@ -56,7 +56,7 @@ static enum err langsmith_create(
 	AUTO_REST_ACCOUNT struct rest_account account = { 0 };
 	char name[REMOTE_NAME_SIZE], snapshot[SNAPSHOT_ID_SIZE];
 	struct provider_config wanted = *cfg;
-	/* By a name of our own it is found again when its id got lost with the answer. */
+	/* A name made here finds the sandbox again when the id was lost with the answer. */
 	enum err kind = remote_new_name("sandboxfs-", name, e);
 
 	if (!kind)
@@ -70,7 +70,7 @@ static enum err langsmith_create(
 	return create_named(&account.rest, call, &wanted, cfg->name ? cfg->name : name, id, e);
 }
 
-/* ---- All, and one by its name ---- */
+/* ---- All sandboxes, and one by its name ---- */
 
 static enum err langsmith_list_sandboxes(const struct provider_config *cfg, const struct call *call,
 	sandbox_sink sink, void *context, struct error *e)
@@ -90,7 +90,7 @@ static enum err langsmith_delete(
 	return kind ? kind : box_delete(&account.rest, call, cfg->id ? cfg->id : "", e);
 }
 
-/* ---- One that is attached ---- */
+/* ---- An attached sandbox ---- */
 
 static enum err langsmith_connect(const struct provider_config *cfg, const struct call *call,
 	struct provider **out, struct error *e)
@@ -151,7 +151,7 @@ static enum err langsmith_resume(struct provider *p, const struct call *call, st
 	return langsmith_wake(langsmith_of(p), call, e);
 }
 
-/* Being used is what keeps it: nothing else puts its end off, and only what is done in it counts as use. */
+/* Only use puts the sandbox's end off, and only a program or file request in it counts as use. */
 static enum err use(struct langsmith *l, const struct call *call, struct error *e)
 {
 	static const char *const argv[] = { "true", NULL };

@@ -23,7 +23,7 @@ static struct json_object *active_profile(struct json_object *file)
 		chosen ? chosen : rest_text(file, "current_profile", "default"));
 }
 
-/* What renews a token is the vendor's program, which has to write the file. */
+/* The vendor's program renews tokens, since the new token has to be written to the file. */
 static enum err take_token(struct login *out, struct json_object *oauth, struct error *e)
 {
 	enum err kind = login_take(&out->key, oauth, "access_token", e);
@@ -47,7 +47,7 @@ static enum err take_key(struct login *out, struct json_object *profile, struct 
 		: ERR_OK;
 }
 
-/* A token counts before a key. */
+/* A token takes precedence over a key. */
 static enum err read_login(struct login *out, const char *text, size_t len, struct error *e)
 {
 	AUTO_JSON struct json_object *file = NULL;

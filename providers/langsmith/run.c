@@ -1,4 +1,4 @@
-/* Programs: POST /execute, shell text in, text out, at its end. */
+/* Programs: POST /execute takes shell text, and answers with text when the program has ended. */
 #include "providers/base/cleanup.h"
 #include "providers/json.h"
 #include "providers/langsmith/files.h"
@@ -8,14 +8,14 @@
 #include <string.h>
 
 /*
- * Of shell text; a shell gets it as one argument, of which Linux takes 131071 bytes. JSON adds escapes, of which that text
- * has few.
+ * The longest shell text. A shell gets the text as one argument, of which Linux takes 131071 bytes.
+ * JSON adds escapes, but the text needs few.
  */
 #define TEXT_MAX ((size_t)131071)
 #define BODY_MAX ((size_t)512 * 1024)
-/* The router gives up a request after about 310 s (langsmith-sdk issue 3266); this says so before it does. */
+/* Less than the 310 s or so after which the router gives up a request (langsmith-sdk issue 3266). */
 #define TIMEOUT_S 300
-/* Programs are ended by no signal but this one: a limit of time or memory. 128 + SIGKILL. */
+/* 128 + SIGKILL. No other signal ends programs; its cause is a limit of time or memory. */
 #define KILLED 137
 
 struct running {
@@ -26,7 +26,7 @@ struct running {
 	struct json_object *answer; /* owned */
 };
 
-/* Any shell will do, and this one every image has. */
+/* Any shell would do; every image has /bin/sh. */
 static void put_body(struct json_writer *w, const char *text, const char *user)
 {
 	json_put_open(w, NULL);
@@ -76,7 +76,10 @@ static enum err step(struct langsmith *l, const struct call *call, void *context
 	if (kind)
 		return kind;
 	ask.body = buf_text(&body);
-	/* A stop cuts a request off, and the same request once more would start the sandbox. */
+	/*
+	 * A stop cuts a request off, and a repetition would start the sandbox, which a background
+	 * call must not.
+	 */
 	if (r->flags & RUN_REPEATABLE && !(call && call->is_background))
 		ask.flags |= HTTP_REPEATABLE;
 	return r->upload ? ask_with_upload(l, call, &ask, r, e)

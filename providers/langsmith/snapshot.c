@@ -9,7 +9,7 @@
 
 #define BODY_MAX ((size_t)4096)
 #define MIB      ((int64_t)1024 * 1024)
-/* The service has no default: what the vendor's own documents ask for. */
+/* The service has no default size; the vendor's own documents use this one. */
 #define DISK_MB 8192
 
 static bool is_named(struct json_object *snapshot, const char *name)
@@ -28,7 +28,7 @@ static enum err take_id(struct json_object *snapshot, char id[SNAPSHOT_ID_SIZE],
 	return ERR_OK;
 }
 
-/* One that was made before; id "": there is none. */
+/* Finds a snapshot that was made before; id "": none. */
 static enum err find(const struct rest *r, const struct call *call, const char *name,
 	char id[SNAPSHOT_ID_SIZE], struct error *e)
 {

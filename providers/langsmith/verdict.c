@@ -6,14 +6,14 @@
 #include <string.h>
 
 /*
- * What paths begin with, of the control plane, and of files on their way down; what stands behind
- * the ID to start a sandbox.
+ * The beginning of the control plane's paths, the end of the path that starts a sandbox, and the
+ * beginning of the path of a download.
  */
 #define CONTROL  "/boxes"
 #define START    "/start"
 #define DOWNLOAD "/download"
 
-/* ---- Whose an answer is ---- */
+/* ---- The forms of the service's answers ---- */
 
 static const struct frame_form forms[] = {
 	{ .members = { { "detail", MEMBER_ANY } } },
@@ -22,14 +22,14 @@ static const struct frame_form forms[] = {
 static const struct frame_form file_forms[] = {
 	{ .members = { { "detail", MEMBER_ANY } } },
 	{ .members = { { "error", MEMBER_TEXT }, { "message", MEMBER_TEXT } } },
-	{ .status = 416, .body = BODY_ANY }, /* tells of the range in its fields */
+	{ .status = 416, .body = BODY_ANY }, /* the headers have the range */
 };
 
 const struct vendor_frame langsmith_frame =
 	VENDOR_FRAME("application/json", "is LANGSMITH_ENDPOINT right?", forms);
 const struct vendor_frame langsmith_file_frame = VENDOR_FRAME(NULL, NULL, file_forms);
 
-/* What a failure says of itself. */
+/* The type and text of a failure. */
 struct words {
 	const char *type; /* "": none */
 	char text[300];
@@ -37,7 +37,7 @@ struct words {
 
 /* ---- The four forms ---- */
 
-/* "idle_ttl_seconds: must be a multiple of 60": where, and what, of the first complaint. */
+/* The first complaint's field and message: "idle_ttl_seconds: must be a multiple of 60". */
 static void read_complaint(struct words *out, struct json_object *list)
 {
 	struct json_object *first = json_object_array_get_idx(list, 0);
@@ -59,7 +59,7 @@ static void read_typed(struct words *out, struct json_object *failure)
 		*id ? " (error_id " : "", id, *id ? ")" : "");
 }
 
-/* Of whoever stands between: text, but no page for a browser. */
+/* An answer of a proxy or router on the way: its text, unless it is a page for a browser. */
 static void read_body(struct words *out, const struct http_answer *answer)
 {
 	const char *text = buf_text(&answer->body);
@@ -86,14 +86,14 @@ static void read_words(
 		read_body(out, answer);
 }
 
-/* ---- What they mean ---- */
+/* ---- The errors ---- */
 
 static bool is_type(const struct words *w, const char *type)
 {
 	return !strcmp(w->type, type);
 }
 
-/* The message of a typed failure without the error's id, which stands behind it. */
+/* Reads an errno in a typed failure's message, without the error's id behind the message. */
 static enum err kind_of_failed_work(const struct words *w)
 {
 	char text[sizeof w->text];
@@ -106,7 +106,7 @@ static enum err kind_of_failed_work(const struct words *w)
 	return errno_words_kind(text, ERR_IO);
 }
 
-/* ERR_OK: the type says nothing of the kind. */
+/* ERR_OK: the type does not show the kind. */
 static enum err kind_of_type(const struct words *w)
 {
 	static const struct {
@@ -133,13 +133,19 @@ static bool is_below(const struct rest_ask *ask, const char *path)
 	return !strncmp(ask->path, path, strlen(path));
 }
 
-/* Without a type: of a sandbox that the control plane does not know, of a file, or of a sandbox that the router does not. */
+/*
+ * A 404 without a type is about a sandbox that the control plane does not know, a file, or a
+ * sandbox that the router does not know.
+ */
 static enum err kind_of_missing(const struct rest_ask *ask)
 {
 	return is_below(ask, CONTROL) || is_below(ask, DOWNLOAD) ? ERR_NOT_FOUND : ERR_GONE;
 }
 
-/* Too many sandboxes, or too much of what they need, which one that stopped needs again; or too many requests at once. */
+/*
+ * A 429 for a new or starting sandbox: too many sandboxes, or too much of what sandboxes use. A 429
+ * for any other request: too many requests at once.
+ */
 static enum err kind_of_excess(const struct rest_ask *ask)
 {
 	bool wants_machine = ask->method == HTTP_POST &&
@@ -148,7 +154,7 @@ static enum err kind_of_excess(const struct rest_ask *ask)
 	return wants_machine ? ERR_QUOTA : ERR_BUSY;
 }
 
-/* For 401 and 403. Behind the router a typed 403 is about a file, and was told by its type. */
+/* 401 and 403. kind_of_type() has handled a typed 403, which is about a file in the sandbox. */
 static enum err say_unauthorised(const struct rest_ask *ask, const struct words *w, struct error *e)
 {
 	return error_set(e, ERR_AUTH,
