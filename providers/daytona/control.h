@@ -34,7 +34,7 @@ struct daytona_sandbox {
 	int64_t expires_s;   /* seconds until the first of these two ends; -1: neither */
 	bool pauses;         /* the sandbox is paused after idle_s, and does not stop */
 	bool is_ephemeral;   /* the sandbox is deleted when it stops */
-	bool is_recoverable; /* DAYTONA_BROKEN can be left by DAYTONA_RECOVER */
+	bool is_recoverable; /* a DAYTONA_BROKEN sandbox that DAYTONA_RECOVER can repair */
 	bool is_spot;        /* the sandbox ends without notice when others need its GPU */
 };
 
