@@ -83,9 +83,9 @@ void langsmith_describe(struct langsmith *l, const struct box *b, struct sandbox
 typedef enum err (*langsmith_step)(
 	struct langsmith *l, const struct call *call, void *context, struct error *e);
 /*
- * Does the step, as soon as a request may be sent to the sandbox. After ERR_GONE the step is done
- * once more, if the control plane reports a sandbox that is ready. So a step may return ERR_GONE
- * only if nothing was done.
+ * Does the step, as soon as a request may be sent to the sandbox. After ERR_GONE the control plane
+ * is asked, and the step is done once more if the sandbox is ready or may be started. So a step may
+ * return ERR_GONE only if nothing was done.
  */
 enum err langsmith_reach(struct langsmith *l, const struct call *call, langsmith_step step,
 	void *context, struct error *e);

@@ -13,7 +13,7 @@
  */
 #define TEXT_MAX ((size_t)131071)
 #define BODY_MAX ((size_t)512 * 1024)
-/* Less than the 310 s or so after which the router gives up a request (langsmith-sdk issue 3266). */
+/* The router gives up a request after about 310 s (langsmith-sdk issue 3266), thus later. */
 #define TIMEOUT_S 300
 /* 128 + SIGKILL. No other signal ends programs; its cause is a limit of time or memory. */
 #define KILLED 137
