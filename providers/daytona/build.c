@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The most of a log that is kept. */
+/* The most of a log that is kept, from its beginning. */
 #define LOG_MAX ((size_t)256 * 1024)
 
 struct building {
