@@ -13,7 +13,10 @@
  */
 #define TEXT_MAX ((size_t)131071)
 #define BODY_MAX ((size_t)512 * 1024)
-/* The router gives up a request after about 310 s (langsmith-sdk issue 3266), thus later. */
+/*
+ * The service's time limit for a program, which answers before the router gives up the request,
+ * after about 310 s (langsmith-sdk issue 3266).
+ */
 #define TIMEOUT_S 300
 /* 128 + SIGKILL. No other signal ends programs; its cause is a limit of time or memory. */
 #define KILLED 137
