@@ -57,7 +57,7 @@ enum err check_root_facts(const struct root_facts *facts, struct error *e)
 
 /* ---- list ---- */
 
-/* Of a name that is in the table, or that there is no memory for, nothing is noted. */
+/* Doubles the room of the table of names; false: there is no memory, and the table is as before. */
 static bool names_grow(struct list_check *c)
 {
 	size_t room = c->names_room ? c->names_room * 2 : NAMES_FIRST;
@@ -196,7 +196,7 @@ enum err check_fetch_done(
 
 /* ---- apply ---- */
 
-/* What a change leaves at its path; 0: of any type. */
+/* The type of file that a change leaves at its path; 0: any. */
 static uint32_t type_left(const struct change *c)
 {
 	switch (c->op) {

@@ -11,8 +11,9 @@
 #define AWAIT_TRIES 50
 
 /*
- * Opened both ways first, it lets nobody wait; then for writing alone, so that it breaks where nobody reads. Where it has
- * just gone that made a file.
+ * The pipe is opened both ways first, since that never waits, and then for writing alone, so that a
+ * write fails where there is no reader. Where the pipe has just gone, the first open has made a
+ * regular file: that is removed.
  */
 #define OPEN(end)                                                                                  \
 	"exec 5<>\"$base" end "\" 6>\"$base" end "\" 5<&-\n"                                       \
@@ -65,11 +66,14 @@ void input_pipe_tell(struct buf *out, const char *base, const char *word)
 /* ---- A command that is kept in the foreground ---- */
 
 /*
- * $1 the base, $2 the command, $3 whether it must have the input; then $4 its directory, $5 the umask and $6 the end. No
- * variables: one that came with the environment would go on to the command with another value. The pipe gets its name when
- * there is who reads it, so that whoever finds it may write at once; it is open for writing where words are waited for, and
- * nowhere else. Whoever waits for them is told the end by an empty one, not by a signal: should a TERM to all have ended it,
- * its number may be another's. The keeper outlives that TERM, which its children get as well.
+ * Arguments: $1 the base, $2 the command, $3 whether the input is needed; the script adds $4 the
+ * directory, $5 the umask and, at the end, $6 the exit code. The script sets no variables: one that
+ * came with the environment would reach the command with another value.
+ *
+ * The pipe gets its name once it has a reader, so a program that finds the pipe can write at once.
+ * Only the loop that waits for words holds the pipe open for writing. The loop ends at an empty
+ * word, not by a signal: should a TERM to all have ended it, its number may be another process's.
+ * The keeper outlives that TERM, which its children get as well.
  */
 static const char keep_text[] =
 	"set -- \"$@\" \"${1%/*}\" \"$(umask)\"\n"

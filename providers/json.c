@@ -1,6 +1,6 @@
 /*
- * Strings are escaped here and not by json-c, which copies them twice and takes ten times as long: what a command prints,
- * up to 16 MiB of each stream, is written so while somebody waits for it.
+ * Strings are escaped here and not by json-c, which copies them twice and takes ten times as long.
+ * A command's output, up to 16 MiB of each stream, is written this way while a caller waits for it.
  */
 #include "providers/json.h"
 

@@ -9,7 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The longest line that is taken for a key: no vendor's is near it, and a header of HTTP has to hold it. */
+/*
+ * The longest line that is taken for a key. No vendor's key is nearly so long, and a header of HTTP
+ * has to hold it.
+ */
 #define KEY_MAX 1024
 
 /* A key travels in a header, so it is visible ASCII. */
@@ -46,7 +49,10 @@ static bool is_credential(const char *file)
 	return len && !strncmp(file, dir, len) && file[len] == '/';
 }
 
-/* systemd gives a credential to the unit's user by an access list, whose mask stands where the group's bits are. */
+/*
+ * systemd gives a credential to the unit's user by an access list, whose mask takes the place of
+ * the group's bits.
+ */
 static mode_t forbidden_bits(const char *file)
 {
 	return is_credential(file) ? 037 : 077;
@@ -104,7 +110,7 @@ static enum err take_line(char **out, const char *line, const char *file, struct
 
 static enum err read_file(char **out, const char *file, struct error *e)
 {
-	/* Not to wait for whoever might write to a fifo. */
+	/* An open of a fifo must not wait for a writer. */
 	AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	char line[KEY_MAX + 3];
 	enum err kind;

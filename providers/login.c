@@ -53,7 +53,7 @@ static enum err read_all(int fd, const char *path, char *text, size_t *len, stru
 
 enum err login_text(const char *path, char *text, size_t *len, struct error *e)
 {
-	/* Not to wait for whoever might write to a fifo. */
+	/* An open of a fifo must not wait for a writer. */
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	enum err kind;
 
@@ -73,7 +73,7 @@ char *login_home_path(const char *below)
 	return home && asprintf(&path, "%s/%s", home, below) >= 0 ? path : NULL;
 }
 
-/* ---- What stands in it ---- */
+/* ---- The file's content ---- */
 
 /* Each stands in a header, so it is visible ASCII. */
 static bool is_visible(const char *text)

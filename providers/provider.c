@@ -13,7 +13,10 @@
 
 #include <string.h>
 
-/* Of an answer that is whole before its first byte is read: 0.3 s of a disk's time, 2.7 s of 100 Mbit/s. */
+/*
+ * The largest fetch where an answer must be whole before its first byte is read: 0.3 s of a disk's
+ * time, 2.7 s of 100 Mbit/s.
+ */
 #define LATE_FETCH_MAX ((uint64_t)32 * 1024 * 1024)
 
 /* Longer than any that browsers take. */
@@ -227,9 +230,9 @@ static enum err has_no_helper(const struct provider *p, struct error *e)
 			    : cannot(p->ops, "there is no helper program", e);
 }
 
-/* Of a listing so much: what is known of the sandbox does meanwhile. */
+/* The longest time for repeating a listing: meanwhile the attributes that are known serve. */
 #define LIST_AGAIN_MS 3000
-/* The same of what no user waits for. */
+/* The longest time for repeating a fetch in the background, for which no user waits. */
 #define BEHIND_AGAIN_MS 3000
 
 struct listing {

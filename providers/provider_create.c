@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every new sandbox has this label, with random digits: no vendor of these takes an idempotency key. */
+/*
+ * A label of every new sandbox, with random digits: none of these vendors takes an idempotency key.
+ */
 #define MARK "sandboxfs-made="
 
 /* The caller may have given up, so the search has a time of its own. */
@@ -57,14 +59,17 @@ static bool delete_marked(
 	return *s.id && !provider_delete(ops, &found, &call, NULL);
 }
 
-/* Whether a sandbox may have been made though the vendor's answer did not come, or could not be read. */
+/*
+ * Whether a sandbox may have been made though the vendor's answer did not come, or could not be
+ * read.
+ */
 static bool may_exist(enum err kind)
 {
 	return kind == ERR_INTERRUPTED || kind == ERR_PROTOCOL || kind == ERR_TIMEOUT ||
 		kind == ERR_UNREACHABLE || kind == ERR_IO;
 }
 
-/* It stands in the mount table and on terminals, and one types it: visible ASCII. */
+/* An id is shown in the mount table and on terminals, and is typed: visible ASCII. */
 static bool is_id(const char *id)
 {
 	for (const char *c = id; *c; c++)

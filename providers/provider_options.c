@@ -79,7 +79,7 @@ const char *provider_option_name(const struct provider_config *cfg, unsigned opt
 	return (cfg->option_name ? cfg->option_name : mounts_name)(option);
 }
 
-/* Of what is to be found in a message, the first is enough. */
+/* The message names the first refused option; one is enough. */
 static enum err refuse(const struct provider_ops *ops, const struct provider_config *cfg,
 	const char *whose, unsigned options, struct error *e)
 {
@@ -145,7 +145,7 @@ enum err provider_check_create(
 	return check_client_options(ops, cfg, e);
 }
 
-/* What it was made with is asked for again when it is connected to. */
+/* An option of making may be given again when the sandbox is connected to. */
 enum err provider_check_connect(
 	const struct provider_ops *ops, const struct provider_config *cfg, struct error *e)
 {

@@ -17,7 +17,10 @@
 #define GRACE_MS 5000
 /* A signal that makes no progress for so long is given up. */
 #define SEND_MS 10000
-/* How long the last signals may take when the provider is let go: an unmount is to be over in 5 s, whatever is broken. */
+/*
+ * The longest time for the last signals when the provider is released: an unmount is to be over in
+ * 5 s, whatever is broken.
+ */
 #define FAREWELL_MS 4000
 
 /* A command that is to be ended. */
@@ -43,9 +46,10 @@ struct reaper {
 /* ---- Finding the processes of a command ---- */
 
 /*
- * $1: the signal, $2: the marker, $3: how often to look, since what is killed may just have started another. Prints the
- * processes it found. Its own environment has no marker. What the command started with an environment of its own choice
- * (env -i) or as another user (sudo) is not found.
+ * $1: the signal, $2: the marker, $3: the number of rounds, since a process that is killed may just
+ * have started another. Prints the processes it found. The script's own environment has no marker.
+ * A process that the command started with another environment (env -i) or as another user (sudo) is
+ * not found.
  */
 static const char signal_script[] =
 	"rounds=$3\n"
@@ -150,7 +154,7 @@ static void *run(void *context)
 	return NULL;
 }
 
-/* Signals are for the threads of whoever started us. */
+/* Signals are for the threads of the program that uses us. */
 static enum err start_locked(struct reaper *r, struct error *e)
 {
 	sigset_t all, before;
@@ -200,7 +204,7 @@ void reaper_end(struct reaper *r, const char marker[MARKER_SIZE], unsigned start
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* ---- Its life ---- */
+/* ---- Start and end ---- */
 
 enum err reaper_new(struct reaper **out, reaper_send send, void *context, struct error *e)
 {

@@ -18,8 +18,8 @@ static const char load[] =
 	"fi\n";
 
 /*
- * Of bash all is kept but what the shell itself sets or nobody may set; of another shell what `set`
- * prints.
+ * Prints the variables to keep. In bash: all except those that the shell sets itself or that cannot
+ * be set. In another shell: the output of `set`.
  */
 static const char keep[] =
 	"sandboxfs_bash() {\n"
@@ -102,7 +102,7 @@ bool user_session_name_is_valid(const char *name)
 		len;
 }
 
-/* What was kept of these names is put aside, and comes back at the end. */
+/* A variable of the session with this name is put aside, and comes back at the end. */
 static void add_given(struct buf *out, const char *one)
 {
 	int len = (int)strcspn(one, "=");

@@ -48,8 +48,8 @@ const char *user_shell_auto(unsigned caps)
 /* ---- The text ---- */
 
 /*
- * What comes before the command, of what bash does not read of itself. $1 is the directory to go back
- * to; "": none. In single quotes: it must not have any.
+ * The text before the command: files that bash does not read by itself. $1 is the directory to go
+ * back to; "": none. The text stands in single quotes, so it must not have any.
  */
 #define IN_BASH "[ -z \"$BASH_VERSION\" ] || "
 #define GO_BACK "[ -z \"$1\" ] || command cd -- \"$1\"\nshift\n"
@@ -80,8 +80,9 @@ static void add_short(struct buf *out, enum kind kind, bool keeps_dir, const cha
 }
 
 /*
- * What is too long for an argument is a document that the shell reads as a file, whose descriptor it
- * closes first. The line that ends the document stands nowhere in the command.
+ * Text too long for an argument is a here-document, which the shell reads as a file. The shell
+ * closes that file's descriptor first. The line that ends the document does not occur in the
+ * command.
  */
 static void add_long(struct buf *out, enum kind kind, bool keeps_dir, const char *command)
 {

@@ -125,7 +125,7 @@ static struct {
 	char *values[COUNT];
 } hidden;
 
-/* The same name may stand in the environment several times. */
+/* One name may be in the environment several times. */
 static void overwrite(const char *name)
 {
 	size_t len = strlen(name);

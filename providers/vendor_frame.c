@@ -56,8 +56,8 @@ static bool parse(const struct http_said *said, struct json_object **json)
 }
 
 /*
- * The type is one of the frame's already. Who speaks JSON does not leave out its end, and where
- * something is to be told, has a body.
+ * The content's type is one of the frame's already. A server that speaks JSON does not cut its end
+ * off, and its answer to a GET has a body.
  */
 static bool is_good_whole(const struct http_said *said)
 {
