@@ -50,7 +50,7 @@ struct profile {
 	char *name;         /* owned; NULL: none */
 	struct modal_settings *settings;
 	struct login file;   /* owned; where it is, and the URL in it */
-	bool gives_secret;   /* and no variable another */
+	bool gives_secret;   /* the profile has a secret that no variable replaces */
 	bool has_failed;     /* no memory */
 	struct error unread; /* why the file is not read; kind 0: it is, or is not there */
 };
@@ -124,7 +124,7 @@ static enum err parse_named(struct profile *p, char *text, struct error *e)
 	size_t len;
 	enum err kind = login_text(p->file.path, text, &len, &why);
 
-	/* Who says all in the environment needs no file. */
+	/* An unreadable file is no error yet: the environment may have all settings. */
 	if (kind == ERR_INVALID)
 		p->unread = why;
 	if (kind)
@@ -177,7 +177,7 @@ const struct login_format modal_login = {
 
 /* ---- The settings ---- */
 
-/* What is in the environment counts before the profile, and that before what counts otherwise. */
+/* A variable counts before the profile, and the profile before the default. */
 static void take_variables(struct profile *p)
 {
 	for (size_t i = 0; i < ROWS; i++) {
@@ -204,7 +204,7 @@ static void strip_slashes(char *url)
 		url[--len] = 0;
 }
 
-/* Both halves, or the secret one alone. */
+/* The line has both halves of the token, or the secret alone. */
 static enum err take_key_file(struct modal_settings *s, const char *file, struct error *e)
 {
 	char *key = NULL, *colon;
@@ -237,7 +237,7 @@ static enum err check_token(const struct modal_settings *s, struct error *e)
 		       : ERR_OK;
 }
 
-/* As Modal's own SDK takes it; what it signs with a key, where it has one, we do not. */
+/* OAuth as Modal's own SDK does it, except for signing with a key, which is not supported here. */
 static enum err check_oauth(const struct modal_settings *s, struct error *e)
 {
 	const char *lacking = !*s->refresh_token ? "MODAL_OAUTH_REFRESH_TOKEN"

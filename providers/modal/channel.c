@@ -1,7 +1,8 @@
 /*
- * A program that is kept: one end of a socket is its input and output, the other is served here, by two threads that carry
- * bytes between it and the worker. A connection that breaks is not noticed by whoever has the first end, since both
- * directions go on where they were; when the program ends, or the worker has forgotten it, that end hangs up.
+ * A program that is kept. One end of a socket pair is the program's input and output. Two threads
+ * serve the other end here and carry bytes between it and the worker. The owner of the first end
+ * does not notice a broken connection, since both directions go on at their offsets. When the
+ * program ends, or the worker has lost it, that end hangs up.
  */
 #include "providers/base/cleanup.h"
 #include "providers/base/condition.h"
@@ -16,14 +17,17 @@
 #include <sys/socket.h>
 #include <time.h>
 
-/* What goes in one write. */
+/* The most bytes in one write. */
 #define PIECE_MAX ((size_t)4 * 1024 * 1024)
-/* A request is sent as soon as it is there; behind so much of it there may be more, which a socket holds back. */
+/*
+ * A piece is sent as soon as it has arrived. A piece of BULK bytes may be followed by more, which
+ * the socket's size holds back: that waits BULK_MS.
+ */
 #define BULK    ((size_t)64 * 1024)
 #define BULK_MS 10
 /* When it is let go, so long may it take until the worker knows. */
 #define FAREWELL_MS 3000
-/* One that is lost is told that its input ends: tried so long, so often. */
+/* The input of a lost program is ended: repeated for LOST_MS, with a pause between. */
 #define LOST_MS       60000
 #define LOST_PAUSE_MS 500
 
@@ -38,7 +42,8 @@ struct channel {
 	struct channels *all;
 	struct modal *m;
 	struct worker_exec exec;
-	int64_t progress_ms; /* of whoever started it: what is written must arrive in that time */
+	/* the limit for each write, from the call that started the program */
+	int64_t progress_ms;
 	int fd;
 	unsigned users;      /* all->lock; threads that have not ended */
 	atomic_bool is_over; /* the program has ended, or is lost: there is nothing to tell it */
@@ -81,9 +86,9 @@ void channels_free(struct channels *c)
 	free(c);
 }
 
-/* ---- Its two threads ---- */
+/* ---- The two threads ---- */
 
-/* For the other thread, and for whoever has the first end. */
+/* Ends the waiting of the other thread and of the first end's owner. */
 static void hang_up(const struct channel *ch)
 {
 	shutdown(ch->fd, SHUT_RDWR);
@@ -116,7 +121,7 @@ static void note_end(const struct channel *ch, enum err kind, const struct error
 			ch->m->at.id, e->text);
 }
 
-/* Nothing is due while nobody asks: only a call that is on its way has a deadline. */
+/* Without a request there is no deadline: only a call under way has one. */
 static struct call patience(const struct channel *ch, bool is_asking)
 {
 	return (struct call){ .progress_ms = is_asking ? ch->progress_ms : -1,
@@ -180,7 +185,7 @@ static void *feed(void *context)
 	enum err kind = piece ? feed_on(ch, piece, &e) : error_set(&e, ERR_NO_MEMORY, "modal");
 
 	note_end(ch, kind, &e);
-	/* The program ends now: what it still says is not asked for. */
+	/* The program ends now, and its remaining output is not read. */
 	hang_up(ch);
 	if (kind)
 		end_lost(ch);
@@ -207,7 +212,7 @@ static enum err pass_on(
 	return ERR_OK;
 }
 
-/* Until the program says something, or nobody listens any more: false. */
+/* Waits until there is output, or the channels are given up; false: the first end is closed. */
 static bool await_output(const struct channel *ch, const struct follower *out)
 {
 	struct pollfd fds[] = { { .fd = follower_fd(out), .events = POLLIN },

@@ -14,13 +14,14 @@
 
 #define SERVICE "modal.client.ModalClient/"
 /*
- * What we say we are: Modal knows no third party, and these two name the calls as its JavaScript SDK makes them. Source:
- * api.proto, enum ClientType; SDK 0.11.1, src/client.ts. The user agent says who we are.
+ * The name of this client: Modal knows no third party, and these two name the calls as its
+ * JavaScript SDK makes them. Source: api.proto, enum ClientType; SDK 0.11.1, src/client.ts. The
+ * user agent names sandboxfs.
  */
 #define CLIENT_TYPE    "8"
 #define CLIENT_VERSION "1.0.0"
 
-/* Of a token that does not say when it expires: as Modal's clients take it. */
+/* The lifetime of a token that does not say when it expires: the one in Modal's clients. */
 #define TOKEN_LIFE_S      1200
 #define TOKEN_PAUSE_MAX_S 60
 /* Beyond the time that the server may think about an answer. */
@@ -40,10 +41,11 @@ struct modal_control {
 	char *token;           /* lock; NULL: none yet */
 	int64_t token_renew_s; /* lock; by the clock; from then on it is renewed */
 	int64_t token_ends_s;  /* lock */
-	int64_t token_pause_s; /* lock; until it is tried again, since renewing it fails; 0: it does not */
+	/* lock; the pause after the last renewal, which failed; 0: it did not fail */
+	int64_t token_pause_s;
 };
 
-/* ---- Its life ---- */
+/* ---- Start and end ---- */
 
 /* "https://HOST:PORT/..." */
 static char *host_of(const char *url)

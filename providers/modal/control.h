@@ -1,9 +1,9 @@
 /*
- * control.h - Modal's control plane (modal.client.ModalClient): calls with the account's credentials, repeated as Modal's
- * own clients repeat them.
+ * control.h - Modal's control plane (modal.client.ModalClient): calls with the account's
+ * credentials, repeated as Modal's own clients repeat them.
  *
- * Beside the token's two halves most calls want a token that is asked for first and renewed long before it expires. After
- * modal_control_new() everything may be called from any thread.
+ * Besides the account's token most calls need a second one, which is asked for first and renewed
+ * long before it expires. After modal_control_new() all functions may be called from any thread.
  */
 #pragma once
 
@@ -18,13 +18,13 @@ enum err modal_control_new(struct modal_control **out, struct http *http,
 	const struct modal_settings *settings, struct error *e);
 void modal_control_free(struct modal_control *c);
 
-/* By which tokens expire and sandboxes end. It lives as long as `c`. */
+/* The clock by which tokens expire and sandboxes end; valid as long as `c`. */
 const struct server_clock *modal_control_clock(const struct modal_control *c);
 
 struct control_ask {
 	const char *method; /* "SandboxListV2" */
 	const ProtobufCMessage *message;
-	const ProtobufCMessageDescriptor *type; /* of the answer */
+	const ProtobufCMessageDescriptor *type; /* the answer's type */
 	int64_t wait_ms;  /* the server may think about it so long; 0: it answers at once */
 	const char *what; /* for people: "listing sandboxes" */
 };
@@ -34,7 +34,10 @@ enum err modal_control_check_told(const struct modal_control *c, const char *url
 enum err modal_control_check_told_host(
 	const struct modal_control *c, const char *host, struct error *e);
 
-/* *answer is to be freed with protobuf_c_message_free_unpacked(). ERR_AUTH says which variables are wrong. */
+/*
+ * *answer must be freed with protobuf_c_message_free_unpacked(). ERR_AUTH: the text says which
+ * variables are wrong.
+ */
 enum err modal_control_call(struct modal_control *c, const struct call *call,
 	const struct control_ask *ask, ProtobufCMessage **answer, enum grpc_status *status,
 	struct error *e);

@@ -148,7 +148,9 @@ static enum err end_of(struct grpc_stream *s, const struct error *transport,
 		warnings_note(s->warnings, s->exchange);
 	if (kind || !grpc_frames_is_cut(&s->frames))
 		return kind;
-	/* Whatever the server says: gRPC's own libraries say that it failed within. */
+	/*
+	 * The server's status does not count: gRPC's own libraries report an internal failure here.
+	 */
 	out->status = GRPC_INTERNAL;
 	return error_set(e, ERR_PROTOCOL, "modal: %s: an answer that ends early", s->what);
 }
@@ -167,7 +169,7 @@ enum err grpc_next(struct grpc_stream *s, const struct call *call, const unsigne
 			return kind;
 		if (http_read(s->exchange, call, &piece, &piece_len, &transport) || !piece_len)
 			return end_of(s, &transport, out, e);
-		/* What is no answer of gRPC's is of no interest. */
+		/* The body of an answer that is not gRPC's is dropped. */
 		if (http_status(s->exchange) == 200)
 			kind = grpc_frames_add(&s->frames, piece, piece_len, e);
 		if (kind)

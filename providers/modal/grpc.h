@@ -1,9 +1,10 @@
 /*
  * grpc.h - calls of gRPC over HTTP/2.
  *
- * Messages on the wire are as grpc_frames.h says. How a call ended stands in the trailers grpc-status and grpc-message, or
- * in the headers where nothing else comes; where it stands it counts, whatever the transport says afterwards. Functions
- * may be called from any thread, those of one stream from one at a time.
+ * Messages on the wire are as grpc_frames.h says. The trailers grpc-status and grpc-message say how
+ * a call ended, or the headers where nothing else comes. Where they say so, the transport's result
+ * does not count. Functions may be called from any thread; those of one stream from one thread at a
+ * time.
  */
 #pragma once
 
@@ -36,7 +37,7 @@ enum grpc_status {
 
 #define GRPC_HEADERS_MAX 12
 
-/* What it points to must outlive the call. */
+/* All pointers must stay valid until the call has ended. */
 struct grpc_request {
 	const char *base_url;
 	const char *address; /* NULL, or as http.h says */
@@ -57,14 +58,15 @@ struct grpc_outcome {
 	bool may_have_arrived;
 };
 
-/* Whether it may go well another time: what Modal's own clients try again. */
+/* Whether a repetition may succeed: the statuses after which Modal's own clients try again. */
 bool grpc_is_passing(enum grpc_status status);
 
 /* ---- A call with one answer ---- */
 
 /*
- * Once, without repetition. A call without a deadline has the usual one here, beyond the request's own time: what may be
- * silent is a program, not a server that was asked. *answer is to be freed with protobuf_c_message_free_unpacked().
+ * One attempt, without repetition. A call without a deadline gets the usual one, added to the
+ * request's own time: a program may be silent for any time, but a server that was asked may not.
+ * *answer must be freed with protobuf_c_message_free_unpacked().
  */
 enum err grpc_call(struct http *h, const struct call *call, const struct grpc_request *request,
 	const ProtobufCMessageDescriptor *type, ProtobufCMessage **answer, struct grpc_outcome *out,
@@ -78,8 +80,8 @@ struct grpc_stream;
 enum err grpc_begin(struct http *h, const struct grpc_request *request, struct grpc_stream **out,
 	struct error *e);
 /*
- * The next answer: valid until the next call; *bytes NULL: it ended well. After an error, and after the end, `out` is
- * filled in.
+ * The next answer, valid until the next call; *bytes NULL: the call ended well. After an error, and
+ * after the end, `out` is filled in.
  */
 enum err grpc_next(struct grpc_stream *s, const struct call *call, const unsigned char **bytes,
 	size_t *len, struct grpc_outcome *out, struct error *e);
@@ -93,12 +95,15 @@ void grpc_end(struct grpc_stream *s);
 /* Undoes percent-encoding, as gRPC has it: at most `max` bytes, and a NUL. */
 size_t grpc_decode(char *out, size_t max, const char *in, size_t len);
 
-/* The server's wish for another time in grpc-status-details-bin, from a tenth of a second to a day; -1: it has none. */
+/*
+ * The pause that the server asks for in grpc-status-details-bin, from a tenth of a second to a day;
+ * -1: none.
+ */
 int64_t grpc_retry_after_ms(const char *details);
 
 /*
- * Whatever is there of the answer has been read. The transport's failure counts only where the server did not say how it
- * ended.
+ * The end of an exchange whose answer has been read as far as there is one. The transport's failure
+ * counts only where the server did not say how the call ended.
  */
 enum err grpc_settle(struct http_exchange *x, const char *what, const struct error *transport,
 	struct grpc_outcome *out, struct error *e);
@@ -109,7 +114,8 @@ struct grpc_policy {
 	unsigned retries; /* after them the failure is the caller's */
 	int64_t pause_ms; /* before the first; each is twice as long as the one before */
 	int64_t pause_max_ms;
-	int64_t throttle_max_ms; /* the server's wishes are obeyed so long in all; negative: without limit; 0: not at all */
+	/* limit for all pauses that the server asks for; negative: no limit; 0: none is made */
+	int64_t throttle_max_ms;
 };
 
 /* `attempt`: 0 the first time. */
@@ -117,8 +123,10 @@ typedef enum err (*grpc_attempt)(void *context, const struct call *call, unsigne
 	struct grpc_outcome *out, struct error *e);
 
 /*
- * What the server asks to be made again costs no retry. Failures are no progress, so after the call's time without any the
- * last one is the caller's. ERR_INTERRUPTED while it pauses.
+ * Makes a call until it succeeds, fails for good, or the policy ends it. A repetition that the
+ * server asks for does not count as a retry. A failure is no progress: after the call's time
+ * without progress the last failure is returned. ERR_INTERRUPTED: the call was cancelled during a
+ * pause.
  */
 enum err grpc_retry(const struct grpc_policy *policy, const struct call *call, grpc_attempt attempt,
 	void *context, struct grpc_outcome *out, struct error *e);

@@ -1,6 +1,6 @@
 /*
- * grpc_frames.h - the messages of gRPC in a stream of bytes: each is a byte 0, its length (four bytes, big-endian) and
- * itself. No I/O; one thread at a time.
+ * grpc_frames.h - the messages of gRPC in a stream of bytes: each is a byte 0, its length (four
+ * bytes, big-endian) and its content. No I/O; one thread at a time.
  */
 #pragma once
 
@@ -9,13 +9,13 @@
 #define GRPC_PREFIX 5
 /* The answers that can be understood at all: Modal's own clients have this limit. */
 #define GRPC_MESSAGE_MAX ((size_t)100 * 1024 * 1024)
-/* Of a stream: at most so many bytes may be added at a time. */
+/* The largest piece of a stream that may be added at a time. */
 #define GRPC_PIECE_MAX ((size_t)1024 * 1024)
 
 struct grpc_frames {
 	const char *what; /* for people: whose answers they are */
-	struct buf in;    /* what came, from the message that was given last */
-	size_t given;     /* its size with its prefix */
+	struct buf in;    /* received bytes, from the message that was given last */
+	size_t given;     /* the size of that message with its prefix */
 };
 
 #define GRPC_FRAMES_INIT(name)                                                                     \
@@ -28,8 +28,9 @@ void grpc_frames_release(struct grpc_frames *f);
 enum err grpc_frames_add(struct grpc_frames *f, const void *bytes, size_t len, struct error *e);
 
 /*
- * The next message: valid until the next call; *bytes NULL: it is not whole yet. ERR_PROTOCOL, as soon as its prefix is
- * there: it is compressed, which nobody asked for, or of more than GRPC_MESSAGE_MAX bytes.
+ * The next message, valid until the next call; *bytes NULL: the message is not whole yet.
+ * ERR_PROTOCOL, as soon as the prefix is there: the message is compressed, which was not asked for,
+ * or has more than GRPC_MESSAGE_MAX bytes.
  */
 enum err grpc_frames_next(
 	struct grpc_frames *f, const unsigned char **bytes, size_t *len, struct error *e);

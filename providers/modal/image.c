@@ -1,4 +1,4 @@
-/* What a sandbox is made from: built by Modal where it is not yet, however long that takes. */
+/* The image that a sandbox is made from. Modal builds a missing one, which may take any time. */
 #include "providers/base/cleanup.h"
 #include "providers/modal/sandbox_create.h"
 #include "providers/modal/modal.pb-c.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define STATUS_SUCCESS 1
-/* Python, git's friends and a GNU userland: what Modal's own guide begins with. */
+/* Python and a GNU userland: the image that Modal's own guide begins with. */
 #define DEFAULT_IMAGE "python:3.13-slim"
 /* The server holds an answer so long at most while it builds. */
 #define BUILD_WAIT_S 55
@@ -134,7 +134,7 @@ static enum err join_once(struct build *b, struct grpc_outcome *out, struct erro
 	return kind;
 }
 
-/* What breaks off goes on behind the last of its news. */
+/* A stream that breaks is opened again behind its last entry. */
 static enum err join_build(struct sandbox_create *m, struct error *e)
 {
 	struct build b = { .m = m };

@@ -1,9 +1,10 @@
 /*
- * jwt.h - what a token (JWT, RFC 7519) says of itself; whether it is genuine is its server's to know.
+ * jwt.h - the fields of a token (JWT, RFC 7519). Only the token's server can check that it is
+ * genuine.
  */
 #pragma once
 
 #include <stdint.h>
 
-/* Its `exp`, in seconds since 1970; 0: it says none. */
+/* The token's `exp`, in seconds since 1970; 0: the token has none. */
 int64_t jwt_expires_s(const char *jwt);

@@ -113,8 +113,8 @@ static int64_t now_s(const struct modal *m)
 }
 
 /*
- * The end of a sandbox stands only in the list, and never changes: it is looked for once, in the app
- * `app_id`, or in all apps where that is "". What cannot be found out is no reason to fail.
+ * The time when a sandbox ends is only in the list, and never changes. So it is looked for once, in
+ * the app `app_id`, or in all apps where that is "". A failure to find it is ignored.
  */
 static void learn_end(struct modal *m, const struct call *call, const char *app_id)
 {
@@ -202,8 +202,9 @@ static enum err modal_url(struct provider *p, const struct call *call, unsigned 
 }
 
 /*
- * list, fetch, apply and watch are the helper's, which is kept while it is asked; so are commands: one request each, where
- * Modal's own way is four. A sandbox can be neither paused nor given more time.
+ * list, fetch, apply and watch are the helper's, which is kept while requests come. Commands are
+ * the helper's too: one request each, where Modal's own way needs four. A sandbox can be neither
+ * paused nor given more time.
  */
 const struct provider_ops modal_provider = {
 	.name = "modal",

@@ -6,10 +6,10 @@
 
 /* Linux's longest argument. */
 #define ARGUMENT_MAX 131071
-/* What travels inside a request costs a third more, as text. */
+/* Contents inside a request are sent as text, which costs a third more. */
 #define INLINE_MAX ((size_t)16 * 1024)
 
-/* ---- What is known of the sandbox ---- */
+/* ---- The state of the sandbox ---- */
 
 enum err modal_note_gone(struct modal *m, const struct error *why, struct error *e)
 {
@@ -17,14 +17,14 @@ enum err modal_note_gone(struct modal *m, const struct error *why, struct error 
 	return error_set(e, ERR_GONE, "sandbox modal:%s is gone: %s", m->at.id, why->text);
 }
 
-/* What a worker says, or does not say, when it has no such sandbox any more. */
+/* The results, or missing answers, of a worker that has no such sandbox any more. */
 static bool may_be_gone(enum err kind, enum grpc_status status)
 {
 	return kind == ERR_NOT_FOUND || kind == ERR_UNREACHABLE || kind == ERR_TIMEOUT ||
 		status == GRPC_NOT_FOUND || status == GRPC_FAILED_PRECONDITION;
 }
 
-/* It knows no such program, or has lost it: no file is meant. */
+/* The worker has no such program, or has lost it. The error must not look like a missing file. */
 static enum err mean_no_file(enum err kind, struct error *e)
 {
 	const struct error said = e ? *e : (struct error){ 0 };
@@ -44,7 +44,7 @@ enum err modal_explain(struct modal *m, const struct call *call, enum err kind,
 	return modal_note_gone(m, &why, e);
 }
 
-/* ---- Its life ---- */
+/* ---- Start and end ---- */
 
 static enum err open_account(struct modal *m, const struct provider_config *cfg, struct error *e)
 {

@@ -1,8 +1,9 @@
 /*
  * modal.h - Modal (https://modal.com): the vendor's struct, shared by the files of this folder.
  *
- * Layers within: toml, settings; grpc; control (the control plane) and worker (the machine that runs the sandbox), sandbox
- * (what is said about one); over them the provider: running programs, a program that is kept, the lifecycle.
+ * Layers within: toml, settings; grpc; control (the control plane), worker (the machine that runs
+ * the sandbox) and sandbox (the calls about one sandbox); over them the provider: running programs,
+ * a program that is kept, the lifecycle.
  */
 #pragma once
 
@@ -47,14 +48,16 @@ enum err modal_attach(struct modal *m, const struct provider_config *cfg, const 
 /* Remembers that it is gone, and why: ERR_GONE. */
 enum err modal_note_gone(struct modal *m, const struct error *why, struct error *e);
 /*
- * What became of something with the worker: where that failed in a way that a sandbox which has ended would explain, the
- * control plane is asked once, and a sandbox that is gone is remembered: ERR_GONE. ERR_NOT_FOUND never comes out once it is
- * attached to, since that is said of files.
+ * Explains a failure at the worker. Where an ended sandbox would explain it, the control plane is
+ * asked once; a sandbox that is gone is remembered: ERR_GONE. Once the sandbox is attached,
+ * ERR_NOT_FOUND is never returned, since callers take that error for a missing file.
  */
 enum err modal_explain(struct modal *m, const struct call *call, enum err kind,
 	enum grpc_status status, struct error *e);
 
-/* ---- run.c: what remote.h needs, with the struct modal as its context ---- */
+/*
+ * ---- run.c: the functions that remote.h needs, with the struct modal as their context ----
+ */
 
 enum err modal_run(void *context, const struct call *call, const char *const *argv, unsigned flags,
 	const struct remote_upload *upload, execute_sink sink, void *sink_context, int *exit_code,

@@ -1,7 +1,8 @@
 /*
- * A program to its end: started, both outputs and its end followed at once. What it waits for comes through its input,
- * which a shell puts into the file first; then it has none, since a worker leaves the input of every program open. A
- * program whose arguments are too long comes through a shell's input itself.
+ * Runs a program to its end: starts it, and follows both outputs and its end at once. A file that
+ * the program waits for comes through the program's input: a shell writes it to the file first.
+ * Then the program has no input, since a worker leaves every program's input open. A program whose
+ * arguments are too long comes through a shell's input itself.
  */
 #include "providers/base/cleanup.h"
 #include "providers/modal/modal.h"
@@ -13,7 +14,7 @@
 
 /* Text may be four times as long as what it says, and what that is Linux bounds. */
 #define TEXT_MAX ((size_t)16 * 1024 * 1024)
-/* Beside "/bin/sh -c". */
+/* The room that "/bin/sh -c" leaves. */
 #define LINE_MAX_LEN (WORKER_ARGUMENTS_MAX - 16)
 #define LEGS         3
 
@@ -24,11 +25,11 @@ struct run {
 	struct follower legs[LEGS];
 	execute_sink sink;
 	void *sink_context;
-	enum grpc_status status; /* of what failed */
+	enum grpc_status status; /* the failed call's */
 	int64_t moved_ms;
 };
 
-/* ---- What is run ---- */
+/* ---- The program's text ---- */
 
 static enum err put_text(struct buf *text, const char *const *argv,
 	const struct remote_upload *upload, struct error *e)
@@ -45,7 +46,7 @@ static enum err put_text(struct buf *text, const char *const *argv,
 	return buf_check(text, "a command", e);
 }
 
-/* It may not read any more: then its end says why. */
+/* A program may have stopped reading: then its end says why. */
 static enum err feed(struct run *r, const void *bytes, size_t len, struct error *e)
 {
 	struct error why = { 0 };
@@ -54,7 +55,7 @@ static enum err feed(struct run *r, const void *bytes, size_t len, struct error 
 	return kind && kind != ERR_BUSY ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
-/* What is too long for arguments is read by a shell from its input. */
+/* Arguments that are too long are sent as a script to a shell's input. */
 static enum err start_long(struct run *r, const struct buf *text, struct error *e)
 {
 	const char *const shell[] = { "/bin/sh", NULL };
@@ -103,7 +104,10 @@ static int left_ms(const struct run *r)
 	return left < 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
 }
 
-/* What is open may be dead where a new connection is not: it goes on where it was. */
+/*
+ * An open connection may be dead although a new one works. Each stream is opened again at its
+ * offset.
+ */
 static enum err reopen(struct run *r, struct error *e)
 {
 	enum err kind = ERR_OK;

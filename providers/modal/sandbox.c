@@ -40,7 +40,7 @@ static const char *versioned(const char *id, const char *v1, const char *v2)
 	return sandbox_is_v1(id) ? v1 : v2;
 }
 
-/* ---- Its name ---- */
+/* ---- Names ---- */
 
 static enum err ask_named(struct modal_control *c, const struct call *call, const char *method,
 	const Modal__SandboxGetFromNameRequest *request, char id[SANDBOX_ID_MAX], struct error *e)
@@ -71,7 +71,7 @@ static bool is_name(const char *text)
 	return len && !text[len] && len < NAME_ROOM;
 }
 
-/* Of which version it is the name does not say. */
+/* A name does not say which version its sandbox is of. */
 enum err sandbox_find_named(struct modal_control *c, const struct call *call,
 	const char *environment, const char *app, const char *name, char id[SANDBOX_ID_MAX],
 	struct error *e)
@@ -118,7 +118,7 @@ static bool has_ended(const Modal__GenericResult *result)
 	return result && result->status != 0;
 }
 
-/* ---- Its task ---- */
+/* ---- The task ---- */
 
 struct search {
 	struct modal_control *c;
@@ -248,7 +248,7 @@ enum err sandbox_terminate(
 	return kind && kind != ERR_NOT_FOUND ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
-/* ---- Its ports ---- */
+/* ---- Ports ---- */
 
 /* 443 is a browser's own. */
 static enum err put_url(

@@ -1,7 +1,8 @@
 /*
- * sandbox.h - what Modal's control plane says of sandboxes and does to them.
+ * sandbox.h - the calls of Modal's control plane about sandboxes.
  *
- * There are two versions of sandboxes, told apart by their ids, with calls of their own; a GPU exists only in the first.
+ * There are two versions of sandboxes. Each has its own form of id and its own calls. A GPU exists
+ * only in the first.
  */
 #pragma once
 
@@ -11,8 +12,8 @@
 #define SANDBOX_ID_MAX 128
 
 /*
- * What sandboxfs makes belongs to this app, where nobody names another. An app is made where it is
- * missing; names are unique in it.
+ * The app of the sandboxes that sandboxfs makes, where the user names no other app. A missing app
+ * is made; names are unique in an app.
  */
 #define SANDBOX_APP        "sandboxfs"
 #define SANDBOX_APP_MAX    64
@@ -30,18 +31,24 @@ enum err sandbox_find_named(struct modal_control *c, const struct call *call,
 bool sandbox_is_v1(const char *id);
 
 /*
- * The task that it runs as, waiting until it has one. ERR_NOT_FOUND: no such sandbox, or it has ended, and the text says
- * how. *task_id is allocated.
+ * The task that the sandbox runs as; waits until there is one. ERR_NOT_FOUND: no such sandbox, or
+ * it has ended, and the text says how. *task_id is allocated.
  */
 enum err sandbox_task(struct modal_control *c, const struct call *call, const char *id,
 	char **task_id, struct error *e);
 /* The way to its worker. ERR_NOT_FOUND: it has ended. */
 enum err sandbox_access(struct modal_control *c, const struct call *call, const char *id,
 	const char *task_id, struct worker_access *out, struct error *e);
-/* ERR_NOT_FOUND: no such sandbox, or it has ended. *app_id, or NULL: the app's id; "": it is not told. */
+/*
+ * ERR_NOT_FOUND: no such sandbox, or it has ended. `app_id` may be NULL; else it becomes the app's
+ * id, or "" where the answer has none.
+ */
 enum err sandbox_check_runs(struct modal_control *c, const struct call *call, const char *id,
 	char app_id[SANDBOX_APP_ID_MAX], struct error *e);
-/* Adds the URL of a port that it was made with as open. ERR_UNSUPPORTED: it was not. ERR_NOT_FOUND as above. */
+/*
+ * Adds the URL of a port. ERR_UNSUPPORTED: the sandbox was not made with this port open.
+ * ERR_NOT_FOUND as above.
+ */
 enum err sandbox_port_url(struct modal_control *c, const struct call *call, const char *id,
 	unsigned port, struct buf *out, struct error *e);
 /* One that is not there is success. */
@@ -52,13 +59,16 @@ enum err sandbox_terminate(
 enum err sandbox_list(struct modal_control *c, const struct call *call, const char *app_id,
 	sandbox_sink sink, void *context, struct error *e);
 /*
- * The sandboxes of all apps, app by app: Modal deprecates a list without one. `environment`: "": the
- * default.
+ * The sandboxes of all apps, app by app, since Modal deprecates a list without an app.
+ * `environment`: "": the default.
  */
 enum err sandbox_list_all(struct modal_control *c, const struct call *call, const char *environment,
 	sandbox_sink sink, void *context, struct error *e);
 
-/* sandbox_create.c: from cfg->template, an image of a registry or the id of one that is built. It may not run yet. */
+/*
+ * sandbox_create.c: makes a sandbox from cfg->template, an image of a registry or the id of one
+ * that is built. The sandbox may not run yet when this returns.
+ */
 enum err sandbox_create(struct modal_control *c, const struct call *call,
 	const struct modal_settings *settings, const struct provider_config *cfg,
 	char id[SANDBOX_ID_MAX], struct error *e);

@@ -17,8 +17,8 @@
 #define NETWORK_ALLOWED   3
 
 /*
- * A sandbox's time cannot be made longer afterwards, and at its end all is lost; so it is the longest that Modal gives, not
- * its default of 300 s. Source: Modal's guide to sandboxes.
+ * A sandbox's time cannot be made longer afterwards, and at its end all is lost. So it is the
+ * longest that Modal gives, not its default of 300 s. Source: Modal's guide to sandboxes.
  */
 #define LIFETIME_MAX_S 86400
 
@@ -52,7 +52,7 @@ enum err sandbox_create_ask(struct sandbox_create *m, const char *method,
 	struct error why = { 0 };
 	enum err kind = modal_control_call(m->c, m->call, &wanted, answer, &status, &why);
 
-	/* Of what is made it is a quota's end, which lasts. */
+	/* In calls that make a sandbox this status means an exhausted quota, which lasts. */
 	if (kind && status == GRPC_RESOURCE_EXHAUSTED)
 		kind = ERR_QUOTA;
 	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
@@ -146,7 +146,7 @@ static enum err make_secret(struct sandbox_create *m, const struct pairs *env, s
 struct definition {
 	Modal__SandboxDefinition sandbox;
 	Modal__NetworkAccess network;
-	char **allowed; /* what network.allowed_* point into */
+	char **allowed; /* the strings of network.allowed_* */
 	Modal__Resources resources;
 	Modal__GpuConfig gpu;
 	Modal__SchedulerPlacement placement;
@@ -191,7 +191,7 @@ static void set_place(struct definition *d, const struct provider_config *cfg)
 	d->sandbox.scheduler_placement = &d->placement;
 }
 
-/* What comes to one of these by TLS is handed on to its program without. */
+/* TLS ends before these ports: their programs get the content without it. */
 static enum err set_ports(struct definition *d, const uint16_t *ports, struct error *e)
 {
 	size_t count = 0;

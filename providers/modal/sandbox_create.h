@@ -14,7 +14,7 @@ struct sandbox_create {
 	char *app_id, *image_id, *builder_version, *secret_id; /* owned */
 };
 
-/* What an answer must say: copied. */
+/* Copies a text that an answer must have. */
 enum err sandbox_create_keep(char **out, const char *text, const char *what, struct error *e);
 enum err sandbox_create_ask(struct sandbox_create *m, const char *method,
 	const ProtobufCMessage *message, const ProtobufCMessageDescriptor *type,

@@ -12,11 +12,11 @@
 #define CLOCK_MAX_S 8277292036.0
 /* No account has so many sandboxes: a server that goes on is astray. */
 #define PAGES_MAX 1000
-/* Of enum AppState: such an app has no sandboxes, and stays listed for weeks. */
+/* Values of enum AppState. Such an app has no sandboxes, and stays in the list for weeks. */
 #define APP_STOPPED  5
 #define APP_DISABLED 7
 
-/* ---- Of one app ---- */
+/* ---- One app ---- */
 
 static const char *present(const char *text)
 {
@@ -100,7 +100,7 @@ enum err sandbox_list(struct modal_control *c, const struct call *call, const ch
 	return kind;
 }
 
-/* ---- Of all apps ---- */
+/* ---- All apps ---- */
 
 static bool may_have_sandboxes(const Modal__AppListItem *app)
 {

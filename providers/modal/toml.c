@@ -8,7 +8,7 @@
 /* A name or a value; a credential of OAuth is the longest there is. */
 #define TEXT_MAX 4096
 
-/* What is left of one line. */
+/* The rest of one line. */
 struct cursor {
 	const char *at, *end;
 };
@@ -35,7 +35,7 @@ static bool is_at_end(struct cursor *c)
 	return c->at == c->end || *c->at == '#';
 }
 
-/* Those of the escapes that are one byte. */
+/* The escapes that stand for one byte. */
 static bool unescape(char escape, char *out)
 {
 	static const char from[] = "\"\\bfnrt", to[] = "\"\\\b\f\n\r\t";

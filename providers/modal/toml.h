@@ -1,6 +1,6 @@
 /*
- * toml.h - the part of TOML that Modal's configuration file uses: tables of one level, whose values are strings, booleans
- * and numbers.
+ * toml.h - the part of TOML that Modal's configuration file uses: tables of one level, whose values
+ * are strings, booleans and numbers.
  */
 #pragma once
 
@@ -8,7 +8,10 @@
 
 #include <stddef.h>
 
-/* One pair. `table`: "" before the first; `value`: a string's text, or the literal as it stands. Valid during the call. */
+/*
+ * Takes one pair, valid during the call. `table`: "" before the first table; `value`: a string's
+ * text, or the literal as the file has it.
+ */
 typedef void (*toml_sink)(void *context, const char *table, const char *key, const char *value);
 
 /* ERR_INVALID names the line that is something else; a value's own text is in no message. */

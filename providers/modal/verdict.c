@@ -1,4 +1,4 @@
-/* What an answer of gRPC's, or none, means. */
+/* The meaning of an answer of gRPC's, or of none. */
 #include "providers/base/base64.h"
 #include "providers/modal/grpc.h"
 #include "providers/modal/modal.pb-c.h"
@@ -73,7 +73,7 @@ static void put_words(const struct http_exchange *x, char words[WORDS_MAX + 1])
 	http_blot_secrets(x, words, len);
 }
 
-/* Never less than a tenth of a second, as Modal's clients have it; more than a day nobody waits. */
+/* At least a tenth of a second, as in Modal's clients, and at most a day. */
 static int64_t bounded_ms(float seconds)
 {
 	if (!(seconds >= 0.1F))
@@ -133,7 +133,7 @@ static bool parse_status(const char *text, enum grpc_status *out)
 	return true;
 }
 
-/* A limit on requests, or nobody there: said by whoever stands before Modal's servers, too. */
+/* A limit on requests, or no server at all: a gateway before Modal's servers also says these. */
 static bool is_of_a_gateway(const struct grpc_outcome *out)
 {
 	return out->retry_after_ms < 0 &&

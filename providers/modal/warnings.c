@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* After so many different ones they are told again. */
+/* After this many different warnings each is logged again. */
 #define SEEN_MAX    64
 #define WARNING_MAX 600
 

@@ -13,10 +13,16 @@
 
 #define SERVICE "modal.task_command_router.TaskCommandRouter/"
 
-/* A token with less left is renewed, or with half of what it had. Source: SDK 0.11.1, which renews none that has more. */
+/*
+ * A token with less time left is renewed, or with less than half of its time. Source: SDK 0.11.1,
+ * which renews no token that has more.
+ */
 #define RENEW_S 30
 
-/* As Modal's own clients repeat, but not for ten seconds. Source: SDK 0.11.1, src/task_command_router_client.ts. */
+/*
+ * Repeated as Modal's own clients do, but not for ten seconds. Source: SDK 0.11.1,
+ * src/task_command_router_client.ts.
+ */
 static const struct grpc_policy retries = {
 	.retries = 6, .pause_ms = 10, .pause_max_ms = 1000, .throttle_max_ms = -1
 };
@@ -51,7 +57,7 @@ struct worker {
 	unsigned generation;         /* lock; of the token */
 };
 
-/* ---- Its life ---- */
+/* ---- Start and end ---- */
 
 void worker_access_release(struct worker_access *a)
 {
@@ -127,7 +133,7 @@ const char *worker_task(const struct worker *w)
 	return w->task_id;
 }
 
-/* ---- Its token ---- */
+/* ---- The token ---- */
 
 struct ticket {
 	char *url, *address, *authorization;
@@ -186,7 +192,10 @@ enum err worker_renew_access(
 
 /* ---- Calls ---- */
 
-/* Renewed before it is refused, where that can be known: a large request that is refused early may take long to end. */
+/*
+ * An aged token is renewed before it is refused, where its age is known: a large request that is
+ * refused early may take long to end.
+ */
 static bool is_aged(struct worker *w, unsigned *generation)
 {
 	bool is_aged;

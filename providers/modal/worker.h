@@ -1,12 +1,15 @@
 /*
- * worker.h - the worker that runs one sandbox (modal.task_command_router.TaskCommandRouter): calls about commands in it.
+ * worker.h - the worker that runs one sandbox (modal.task_command_router.TaskCommandRouter): calls
+ * about commands in the sandbox.
  *
- * A worker takes a token of its own, which the control plane gives out and which ages: where it is not accepted any more
- * another one is asked for, once by whoever comes first. Nothing else that identifies the account goes to a worker.
+ * A worker takes a token of its own, which the control plane gives out and which expires. When a
+ * token is refused, the first caller that meets this asks for another, once for all callers.
+ * Nothing else that identifies the account goes to a worker.
  *
- * A command has a name that is chosen here, so starting it may be repeated; its output is kept by the worker, to be read
- * from any offset; its input has offsets too. So a broken connection loses nothing and does nothing twice. Any function
- * may be called from any thread, those about one command's input and one follower from one at a time.
+ * A command's name is chosen here, so its start may be repeated. The worker keeps the command's
+ * output, which can be read from any offset. The input has offsets too. So a broken connection
+ * loses nothing and does nothing twice. Any function may be called from any thread; those about one
+ * command's input, or about one follower, from one thread at a time.
  */
 #pragma once
 
@@ -17,10 +20,11 @@
 struct worker;
 struct server_clock;
 
-/* Owned strings. */
+/* the address of the URL's host, whose name need not be in the DNS; NULL: none */
 struct worker_access {
 	char *url, *jwt;
-	char *address; /* NULL, or where its host is: a name that need not be known to anybody else */
+	/* the URL's host by another name, which need not be in the DNS; NULL: none */
+	char *address;
 };
 
 void worker_access_release(struct worker_access *a);
@@ -30,8 +34,8 @@ typedef enum err (*worker_renew)(
 	void *context, const struct call *call, struct worker_access *out, struct error *e);
 
 /*
- * Takes `access`, also on failure. `clock`: by which its token expires. ERR_PROTOCOL: its URL is not
- * https, or its address none.
+ * Takes `access`, also on failure. `clock`: by which the token expires. ERR_PROTOCOL: the URL is
+ * not https, or the address is none.
  */
 enum err worker_new(struct worker **out, struct http *http, const struct server_clock *clock,
 	const char *task_id, struct worker_access *access, worker_renew renew, void *context,
@@ -46,29 +50,38 @@ struct worker_exec {
 	uint64_t written; /* bytes of its input so far */
 };
 
-/* `argv`: UTF-8, at most WORKER_ARGUMENTS_MAX bytes in all. Its input stays open until exec_write() says that it ends. */
+/*
+ * `argv`: UTF-8, at most WORKER_ARGUMENTS_MAX bytes in all. The command's input stays open until
+ * exec_write() ends it.
+ */
 enum err exec_start(struct worker_exec *out, struct worker *w, const struct call *call,
 	const char *const *argv, enum grpc_status *status, struct error *e);
 
 /* Checked by Modal's own clients; the worker's limit is said to be twice that. */
 #define WORKER_ARGUMENTS_MAX ((size_t)65536)
 
-/* All of it, from where the last one ended; `is_end`: and nothing comes after it. ERR_BUSY: it reads no more. */
+/*
+ * Writes all of `bytes`, from where the last write ended. `is_end`: the input ends after them.
+ * ERR_BUSY: the command reads no more.
+ */
 enum err exec_write(struct worker_exec *x, const struct call *call, const void *bytes, size_t len,
 	bool is_end, struct error *e);
 
-/* Its input ends with what has arrived of it, also where a write failed in the middle. */
+/* Ends the input after the bytes that have arrived, also where a write failed in the middle. */
 enum err exec_end_input(struct worker_exec *x, const struct call *call, struct error *e);
 
-/* Whether it has ended, at once: a sign of life of whatever is between us and a program that is silent. */
+/*
+ * Whether the command has ended; answers at once. While a program is silent this shows that the
+ * connection to the worker works.
+ */
 enum err exec_poll(const struct worker_exec *x, const struct call *call, bool *has_ended,
 	enum grpc_status *status, struct error *e);
 
 /* ---- Following it ---- */
 
 enum follow_kind {
-	FOLLOW_OUT,  /* its standard output */
-	FOLLOW_ERR,  /* its standard error */
+	FOLLOW_OUT,  /* standard output */
+	FOLLOW_ERR,  /* standard error */
 	FOLLOW_EXIT, /* how it ends */
 };
 
@@ -76,7 +89,7 @@ struct follower {
 	const struct worker_exec *exec;
 	enum follow_kind kind;
 	struct grpc_stream *stream; /* NULL: to be opened, or it is over */
-	unsigned generation;        /* of the token it was opened with */
+	unsigned generation;        /* the generation of the token that opened the stream */
 	uint64_t offset;            /* bytes so far */
 	int64_t opened_ms;
 	unsigned failures; /* in a row */
@@ -86,12 +99,13 @@ struct follower {
 };
 
 /*
- * Takes what has come, waiting for it where nothing has, and hands it on. What broke off goes on where it was, after a
- * pause; `status` says how it ended for good. An error of the sink's comes out unchanged.
+ * Takes new output, waiting for it where there is none, and hands it on. A stream that broke is
+ * opened again at its offset, after a pause. `status`: how the stream ended for good. An error of
+ * the sink is returned unchanged.
  */
 enum err follow(struct follower *f, const struct call *call, execute_sink sink, void *context,
 	enum grpc_status *status, struct error *e);
-/* So that follower_fd() can be polled: opened where it is not over. */
+/* Opens the stream where it is not over, so that follower_fd() can be polled. */
 enum err follow_begin(struct follower *f, const struct call *call, struct error *e);
 int follower_fd(const struct follower *f);
 void follow_end(struct follower *f);
@@ -120,6 +134,9 @@ enum err worker_call(struct worker *w, const struct call *call, enum worker_meth
 enum err worker_begin(struct worker *w, const struct call *call, enum worker_method method,
 	const ProtobufCMessage *message, unsigned *generation, struct grpc_stream **out,
 	struct error *e);
-/* The token of this generation was not accepted: asks for another, unless somebody did meanwhile. */
+/*
+ * Asks for another token after the one of generation `refused` was not accepted, unless another
+ * thread has done so.
+ */
 enum err worker_renew_access(
 	struct worker *w, const struct call *call, unsigned refused, struct error *e);

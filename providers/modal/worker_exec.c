@@ -7,9 +7,15 @@
 
 #include <string.h>
 
-/* One message's worth: a few round trips for a large upload, and far below the limit of a message. */
+/*
+ * The most bytes in one message: a large upload takes a few round trips, and the limit of a message
+ * is far away.
+ */
 #define WRITE_MAX ((size_t)4 * 1024 * 1024)
-/* A write that failed is gone on with so often: somewhat less than in SDK 0.11.1, src/task_command_router_client.ts. */
+/*
+ * A write that failed is resumed this often, somewhat less than in SDK 0.11.1,
+ * src/task_command_router_client.ts.
+ */
 #define RESUMES_MAX     6
 #define RESUME_PAUSE_MS 10
 
@@ -49,7 +55,7 @@ enum err exec_start(struct worker_exec *out, struct worker *w, const struct call
 	return worker_call(w, call, WORKER_START, &request.base, &answer, status, e);
 }
 
-/* What needs no more than its name. */
+/* A call about a command that needs only the command's name. */
 static enum err ask_about(const struct worker_exec *x, const struct call *call,
 	enum worker_method method, ProtobufCMessage **answer, enum grpc_status *status,
 	struct error *e)
@@ -73,7 +79,7 @@ enum err exec_poll(const struct worker_exec *x, const struct call *call, bool *h
 	return kind;
 }
 
-/* ---- Its input ---- */
+/* ---- The input ---- */
 
 /* How much of it has arrived. */
 static enum err ask_written(const struct worker_exec *x, const struct call *call, uint64_t *written,
@@ -108,8 +114,8 @@ static enum err write_once(struct worker_exec *x, const struct call *call, const
 }
 
 /*
- * After a failure the worker is asked how much has arrived, and the rest is sent: what arrived must not be sent twice.
- * *done: bytes of this piece.
+ * After a failure the worker is asked how much has arrived, and the rest is sent: bytes that
+ * arrived must not be sent twice. *done: bytes of this piece.
  */
 static enum err resume(const struct worker_exec *x, const struct call *call, size_t len,
 	bool is_end, size_t *done, bool *is_over, struct error *e)

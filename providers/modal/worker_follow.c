@@ -1,4 +1,4 @@
-/* What a program says and how it ends, through connections that break. */
+/* The output of a program and its end, read through connections that break. */
 #include "providers/base/cleanup.h"
 #include "providers/modal/modal.pb-c.h"
 #include "providers/modal/worker.h"
@@ -6,12 +6,13 @@
 #include <string.h>
 
 /*
- * Failing for so long without a byte is for good: what the ten pauses of SDK 0.11.1, src/task_command_router_client.ts, add
- * up to. Ours stay short, since whoever waits for an answer waits for a pause as well.
+ * A stream that fails for this long without a byte has failed for good. The time is the sum of the
+ * ten pauses in SDK 0.11.1, src/task_command_router_client.ts. The pauses here stay short, since a
+ * caller that waits for an answer waits for a pause as well.
  */
 #define FAILING_MAX_MS 10000
 #define FIRST_PAUSE_MS 10
-#define DOUBLINGS_MAX  5 /* of the pause */
+#define DOUBLINGS_MAX  5 /* doublings of the pause */
 /* One that stood so long was no failure in a row: proxies end what is silent. */
 #define STOOD_MS 5000
 /* No system has more: an exit code of 128 and the signal is one byte. */
@@ -64,7 +65,7 @@ int follower_fd(const struct follower *f)
 	return f->stream ? grpc_fd(f->stream) : -1;
 }
 
-/* ---- What comes ---- */
+/* ---- Received messages ---- */
 
 static enum err take_output(struct follower *f, const unsigned char *bytes, size_t len,
 	execute_sink sink, void *context, struct error *e)
