@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* ---- What is known of it ---- */
+/* ---- The state of the devbox ---- */
 
 static enum err check_alive(struct runloop *b, const struct devbox *d, struct error *e)
 {
@@ -46,7 +46,10 @@ static enum err wake(struct runloop *b, const struct call *call, struct devbox *
 	if (kind)
 		return kind;
 	kind = devbox_act(&b->api.rest, call, b->at.id, "resume", &why);
-	/* ERR_INVALID: it is not suspended any more. Somebody else was faster, and what follows waits for the same. */
+	/*
+	 * ERR_INVALID: the devbox is not suspended any more. Another client was faster, and the
+	 * wait below covers that as well.
+	 */
 	if (kind && kind != ERR_INVALID)
 		return error_set(e, kind, "%s", why.text);
 	kind = wait_for(b, call, DEVBOX_RUNNING, d, e);

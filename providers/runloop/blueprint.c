@@ -91,7 +91,7 @@ static enum err ask_about(const struct building *b, const struct call *call, con
 	return rest_perform(b->rest, call, &ask, json, e);
 }
 
-/* The service has it whole when the build has failed; where it has none that is no other failure. */
+/* The service has the whole log when the build has failed. A missing log is no second failure. */
 static void tell_log(const struct building *b, const struct call *call)
 {
 	AUTO_JSON struct json_object *json = NULL;

@@ -6,11 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is sent for a new devbox: its environment may be large. */
+/* The largest request for a new devbox, whose environment may be large. */
 #define BODY_MAX ((size_t)1024 * 1024)
 /* The service's own default lifetime. */
 #define LIFETIME_S 3600
-/* What a template is: the beginnings of the service's ids, or words for them; any other is the name of a blueprint. */
+/*
+ * The meanings of a template: the beginnings of the service's ids, or words for them; any other
+ * text is the name of a blueprint.
+ */
 static const struct {
 	const char *begin;
 	const char *field;
@@ -36,8 +39,9 @@ static void put_source(struct json_writer *w, const char *template)
 }
 
 /*
- * It counts from the last use, which can be renewed, and at its end the devbox is suspended: who reads for an hour shall
- * not lose it. What the service calls a lifetime nothing renews, and at its end the devbox is lost.
+ * An idle time counts from the last use, which can be renewed, and at its end the devbox is
+ * suspended: a user who reads for an hour shall not lose it. The service's lifetime cannot be
+ * renewed, and at its end the devbox is lost.
  */
 static void put_lifetime(struct json_writer *w, const struct provider_config *cfg)
 {

@@ -63,7 +63,7 @@ static void read_lifetime(struct devbox *out, struct json_object *launch)
 			       : rest_integer(launch, "keep_alive_time_seconds", -1);
 }
 
-/* It becomes a part of a host's name, where every id may stand. */
+/* The key becomes a part of a host's name, so it may have the characters of an id only. */
 static bool take_tunnel(char key[128], struct json_object *tunnel)
 {
 	const char *text = rest_text(tunnel, "tunnel_key", "");
@@ -164,7 +164,7 @@ enum err devbox_open_tunnel(const struct rest *r, const struct call *call, const
 	return kind;
 }
 
-/* As the vendor's SDK finds it: beside the API's host. */
+/* The host of the ports, next to the API's, as the vendor's SDK finds it. */
 void devbox_port_url(struct buf *out, const struct rest *r, const char *tunnel, unsigned port)
 {
 	const char *host = strstr(r->base_url, "://");

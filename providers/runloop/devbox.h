@@ -1,7 +1,8 @@
 /*
- * devbox.h - a devbox as Runloop's API shows it, and what can be done to one.
+ * devbox.h - a devbox as Runloop's API shows it, and the calls about one.
  *
- * Suspending keeps its disk and ends its processes. One that has ended is kept in the account, as "shutdown" or "failure".
+ * Suspending keeps a devbox's disk and ends its processes. A devbox that has ended stays in the
+ * account, as "shutdown" or "failure".
  */
 #pragma once
 
@@ -22,20 +23,25 @@ struct devbox {
 	enum devbox_phase phase;
 	char status[32]; /* the API's word for the phase */
 	char reason[40]; /* why it has ended, in the API's words; "": it does not say */
-	int64_t running_ms; /* when it began to run last, in milliseconds since 1970 by the service's clock */
-	int64_t lifetime_s; /* from then; or, with is_idle_counted, from its last use; -1: none is known */
+	/* the start of the last run, in milliseconds since 1970 by the service's clock */
+	int64_t running_ms;
+	/* from running_ms; with is_idle_counted, from the last use; -1: not known */
+	int64_t lifetime_s;
 	bool is_idle_counted;
 	char tunnel[128]; /* the key in the URLs of its ports; "": it has none yet */
 };
 
-/* ERR_PROTOCOL: it has no id that can be used. An unknown status is taken for running: requests tell. */
+/*
+ * ERR_PROTOCOL: the devbox has no id that can be used. A devbox of unknown status is taken for
+ * running: the next request fails if it is not.
+ */
 enum err devbox_parse(struct devbox *out, struct json_object *json, struct error *e);
 
 enum err devbox_look(const struct rest *r, const struct call *call, const char *id,
 	struct devbox *out, struct error *e);
 /*
- * Waits until it is `wanted`: DEVBOX_RUNNING, DEVBOX_SUSPENDED. ERR_OK: it is that, or has ended, as *out says.
- * ERR_TIMEOUT after call_ready_ms().
+ * Waits until the devbox is `wanted`: DEVBOX_RUNNING, DEVBOX_SUSPENDED. ERR_OK: it is, or it has
+ * ended, as *out says. ERR_TIMEOUT after call_ready_ms().
  */
 enum err devbox_wait(const struct rest *r, const struct call *call, const char *id,
 	enum devbox_phase wanted, struct devbox *out, struct error *e);
@@ -43,8 +49,8 @@ enum err devbox_wait(const struct rest *r, const struct call *call, const char *
 enum err devbox_act(const struct rest *r, const struct call *call, const char *id,
 	const char *action, struct error *e);
 /*
- * Opens its tunnel, by which anybody who knows the key reaches its ports: there is one for all of them, and it stays. Only
- * of one that runs.
+ * Opens the tunnel of a running devbox. The tunnel is one for all ports, and it stays. The key
+ * gives access to the ports to anyone who has it.
  */
 enum err devbox_open_tunnel(const struct rest *r, const struct call *call, const char *id,
 	char key[128], struct error *e);
@@ -59,7 +65,8 @@ enum err devbox_create(const struct rest *r, const struct call *call, const char
 enum sandbox_state devbox_state(const struct devbox *d);
 /*
  * Seconds until the devbox ends or is suspended by itself, or more, since uses by others are not
- * known; -1: neither happens. `kept_ms`: when it was kept alive last, of the monotonic clock; 0: never.
+ * known; -1: neither happens. `kept_ms`: the time of the last keep_alive, of the monotonic clock;
+ * 0: never.
  */
 int64_t devbox_left_s(const struct devbox *d, int64_t now_s, int64_t kept_ms);
 

@@ -10,9 +10,12 @@
 #include <time.h>
 
 #define ID_MAX 127
-/* The service's own limit is 25 s for commands and 30 s for devboxes; of the second, its streams end at 30 s as well. */
+/*
+ * The service holds a request about a command for 25 s at most, and one about a devbox for 30 s;
+ * the streams end at 30 s as well.
+ */
 #define HOLD_MAX_S 25
-/* A hold that ends sooner was none: whoever answers so is not asked all the time. */
+/* A shorter hold was none: a service that answers so is not asked all the time. */
 #define HOLD_MIN_MS 100
 
 /* ---- Ids ---- */
@@ -75,7 +78,7 @@ enum err devbox_request_make(struct devbox_request *q, enum http_method method, 
 	return kind;
 }
 
-/* ---- What an answer means ---- */
+/* ---- The meaning of an answer ---- */
 
 /* The service's refusals, by its documents, are these alone; a gateway says "message", too. */
 #define REFUSAL(status_)                                                                           \
@@ -165,7 +168,10 @@ static enum err ask_once(const struct rest *r, const struct call *call, const st
 	*is_late = !kind && answer.status == 408 && !answer.is_final;
 	if (!kind)
 		kind = judge(r, ask, &answer, json, e);
-	/* What was refused for what it is was not done; 408 says only that it was not done in time. */
+	/*
+	 * A request refused for its content was not done; 408 says only that it was not done in
+	 * time.
+	 */
 	*may_have_arrived = answer.may_have_arrived &&
 		(answer.status < 400 || answer.status == 408 || answer.status >= 500);
 	return kind;

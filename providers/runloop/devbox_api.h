@@ -1,15 +1,19 @@
 /*
  * devbox_api.h - one request to Runloop's API, for the other files here.
  *
- * Source of what is said of the wire in this folder: @runloop/api-client 1.32.0, and what Runloop's own smoke tests expect of
- * the service. Nearly everything is POST with a JSON body, below /v1/devboxes. What may take long is held by the service
- * for 25 s at most and then answered 408, which means: not yet, ask again at once.
+ * Source for the wire's facts in this folder: @runloop/api-client 1.32.0, and the answers that
+ * Runloop's own smoke tests expect of the service. Nearly every request is a POST with a JSON body,
+ * below /v1/devboxes. The service holds a request that takes long for 25 s at most and then answers
+ * 408, which means: not yet, ask again at once.
  */
 #pragma once
 
 #include "providers/rest/account.h"
 
-/* Both ids come from outside and go into URLs: letters, digits, "_" and "-", at most 127 of them. */
+/*
+ * Whether a devbox's or a command's id may go into a URL, since both come from outside: letters,
+ * digits, "_" and "-", at most 127 of them.
+ */
 bool devbox_is_id(const char *text);
 
 /* A UUID of version 7 (RFC 9562): 36 characters and a NUL. ERR_IO: no random bytes. */
@@ -20,13 +24,14 @@ enum err uuid7_make(char out[UUID7_SIZE], struct error *e);
 enum err devbox_api_open(
 	struct rest_account *out, const struct provider_config *cfg, struct error *e);
 
-/* What the vendor's SDK repeats (core.js, shouldRetry). */
+/* The failures that the vendor's SDK repeats (core.js, shouldRetry). */
 #define DEVBOX_FLAGS (HTTP_SHOULD_RETRY | HTTP_LOCK_PASSES | HTTP_LATENESS_PASSES)
 
 /*
- * A request about the devbox `id`, or about all where it is "". `format`: what follows /v1/devboxes/ID. POST carries a
- * request id that stays the same when it is sent again. Not to be moved once it is made, for it points into itself.
- * ERR_IO: no random bytes.
+ * A request about the devbox `id`, or about all where it is "". `format`: the path after
+ * /v1/devboxes/ID. A POST carries a request id, which stays the same when the request is sent
+ * again. The struct points into itself, so it must not be moved once it is made. ERR_IO: no random
+ * bytes.
  */
 struct devbox_request {
 	struct rest_ask ask;
@@ -38,12 +43,16 @@ __attribute__((format(printf, 6, 7))) enum err devbox_request_make(struct devbox
 	enum http_method method, const char *id, const char *what, struct error *e,
 	const char *format, ...);
 
-/* For how many seconds the service may hold an answer, so that it comes well before the call's deadline. */
+/*
+ * The seconds for which the service may hold an answer, so that it comes well before the call's
+ * deadline.
+ */
 int devbox_hold_s(const struct call *call);
 
 /*
- * Asks, and again as long as the answer is 408, for `limit_ms` (negative: without end) at most: ERR_TIMEOUT. So what is
- * asked must be the same each time. *may_have_arrived, or NULL: false when it certainly was not done.
+ * Sends a request, and sends it again while the answer is 408, for `limit_ms` at most (negative:
+ * without end): ERR_TIMEOUT. So the request must be fit for repetition. `may_have_arrived` may be
+ * NULL; *may_have_arrived is false when the request certainly was not done.
  */
 enum err devbox_ask_held(const struct rest *r, const struct call *call, const struct rest_ask *ask,
 	int64_t limit_ms, struct json_object **json, bool *may_have_arrived, struct error *e);

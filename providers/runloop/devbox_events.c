@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Of one event. The service's are a few kilobytes. */
+/* The largest event; the service's have a few kilobytes. */
 #define EVENT_MAX ((size_t)16 * 1024 * 1024)
 
 void devbox_events_init(struct devbox_events *g, const struct devbox_output *output)
@@ -72,9 +72,9 @@ static enum err take_event(struct devbox_events *g, struct error *e)
 	return kind;
 }
 
-/* ---- Its lines ---- */
+/* ---- Lines ---- */
 
-/* What follows NAME and a colon, and one space; NULL: another field. */
+/* The text after NAME, a colon and one space; NULL: another field. */
 static const char *value_of(const char *line, const char *name)
 {
 	size_t len = strlen(name);

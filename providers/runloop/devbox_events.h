@@ -1,8 +1,10 @@
 /*
- * devbox_events.h - server-sent events of a command's stream, taken apart as they come; no request is made here.
+ * devbox_events.h - a parser for the server-sent events of a command's stream, which takes them as
+ * they come; no request is made here.
  *
- * An event is {"output": TEXT, "offset": BYTES}. Whether the offset is where the text begins or where it ends no source
- * says, so it is not used. An error event with the code "408" ends a stream that was idle, though there may be more.
+ * An event is {"output": TEXT, "offset": BYTES}. No source says whether the offset is of the text's
+ * begin or of its end, so it is not used. An error event with the code "408" ends a stream that was
+ * idle, though there may be more.
  */
 #pragma once
 
@@ -12,9 +14,10 @@ struct devbox_events {
 	const struct devbox_output *output;
 	uint64_t at; /* bytes passed on */
 	struct buf line, data;
-	bool is_error;    /* of the event that is being read */
-	bool is_idle;     /* the stream was ended though there may be more */
-	bool has_refused; /* whoever takes the output, or we the events: no break */
+	bool is_error; /* the current event is an error event */
+	bool is_idle;  /* the stream was ended though there may be more */
+	/* the sink refused the output, or an event was wrong: not a break of the stream */
+	bool has_refused;
 };
 
 void devbox_events_init(struct devbox_events *g, const struct devbox_output *output);
@@ -23,5 +26,8 @@ void devbox_events_release(struct devbox_events *g);
 
 /* Another stream goes on at `at`. */
 void devbox_events_restart(struct devbox_events *g);
-/* A rest_sink whose context is the struct devbox_events. ERR_PROTOCOL, ERR_TOO_LARGE: an event that makes no sense. */
+/*
+ * A rest_sink whose context is the struct devbox_events. ERR_PROTOCOL, ERR_TOO_LARGE: an event that
+ * makes no sense.
+ */
 enum err devbox_events_take(void *context, const void *bytes, size_t len, struct error *e);

@@ -12,9 +12,12 @@
 
 /* "All": a number that every implementation can hold. */
 #define LINES "1000000"
-/* Before output that is wanted soon is read as it comes: what ends earlier is one request. */
+/*
+ * The time before output that is wanted soon is read as it comes: a command that ends earlier is
+ * one request.
+ */
 #define SOON_S 2
-/* For ending one that nobody listens to any more. */
+/* The time for ending a command whose output is not wanted any more. */
 #define END_MS 10000
 /* A command in which every character is escaped, and what stands around it. */
 #define BODY_MAX ((size_t)2 * EXECUTION_COMMAND_MAX + 1024)
@@ -64,7 +67,10 @@ static enum err start(struct execution *x, const struct rest *r, const struct ca
 	q.ask.flags |= HTTP_REPEATABLE;
 	kind = x->upload ? start_with_upload(x, r, call, &q.ask, json, e)
 			 : devbox_ask_held(r, call, &q.ask, -1, json, &x->has_started, e);
-	/* What is refused for what it is was not done, and what waits for a file that is refused does nothing. */
+	/*
+	 * A request refused for its content was not done. A command that waits for a file that was
+	 * refused does nothing.
+	 */
 	if (kind == ERR_INVALID || kind == ERR_NOT_FOUND || kind == ERR_BUSY)
 		x->has_started = false;
 	return kind;
@@ -87,7 +93,7 @@ static enum err wait_for_end(struct execution *x, const struct rest *r, const st
 	return kind ? kind : devbox_ask_held(r, call, &q.ask, -1, json, NULL, e);
 }
 
-/* ---- What it said ---- */
+/* ---- The output ---- */
 
 static enum err pass_text(struct execution *x, struct json_object *view, const char *name,
 	enum stream stream, struct error *e)
@@ -133,7 +139,7 @@ static enum err pass_err(struct execution *x, const struct rest *r, const struct
 		: pass_text(x, view, "stderr", STREAM_ERR, e);
 }
 
-/* ---- All of it ---- */
+/* ---- The whole run ---- */
 
 static bool is_over(struct json_object *view)
 {
@@ -151,7 +157,10 @@ static enum err take_status(struct execution *x, struct json_object *view, struc
 	return ERR_OK;
 }
 
-/* Its standard output until its end, and then how that was. *view: what is known, replaced. */
+/*
+ * Follows standard output until the command's end, and then asks how it ended. *view: the last
+ * answer, replaced by a newer one.
+ */
 static enum err follow(struct execution *x, const struct rest *r, const struct call *call,
 	struct json_object **view, struct error *e)
 {
@@ -206,7 +215,10 @@ static enum err start_behind(struct execution *x, const struct rest *r, const st
 	return rest_perform(r, call, &q.ask, json, e);
 }
 
-/* Whoever listened is gone, so this has a time of its own. What cannot be killed ends by itself. */
+/*
+ * The call has ended, so the kill has a time of its own. A command that cannot be killed ends by
+ * itself.
+ */
 static void kill_execution(
 	const struct execution *x, const struct rest *r, const char *execution_id)
 {

@@ -5,7 +5,10 @@
 
 /* Breaks in a row without a byte between them. */
 #define BREAKS_MAX 5
-/* The service's streams are idle for 30 s before they are ended: one that ends sooner is a break like others. */
+/*
+ * The service's streams are idle for 30 s before they are ended: one that ends sooner is a break
+ * like others.
+ */
 #define IDLE_MIN_MS 200
 
 static enum err read_once(
@@ -31,7 +34,7 @@ static bool is_break(const struct devbox_events *g, enum err kind)
 	return g->is_idle || (kind == ERR_UNREACHABLE && !g->has_refused);
 }
 
-/* Whether there was nothing wrong with that: it brought something, or had nothing to bring for long. */
+/* Whether the stream was in order: it brought bytes, or it was idle for long. */
 static bool has_worked(const struct devbox_events *g, uint64_t before, int64_t began_ms)
 {
 	return g->at > before || (g->is_idle && monotonic_ms() - began_ms >= IDLE_MIN_MS);

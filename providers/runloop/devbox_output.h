@@ -1,8 +1,9 @@
 /*
- * devbox_output.h - one stream of a command, whole and as it comes, from the API's server-sent events.
+ * devbox_output.h - one stream of a command, whole and as it comes, from the API's server-sent
+ * events.
  *
- * Bytes are counted here, and a stream that breaks off or is ended for being idle (devbox_events.h) is asked for again from
- * that count.
+ * Bytes are counted here. A stream that breaks off, or that is ended for being idle
+ * (devbox_events.h), is asked for again from that count.
  */
 #pragma once
 

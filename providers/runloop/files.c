@@ -15,7 +15,10 @@ enum err devbox_upload_make(struct devbox_request *q, const char *id,
 		devbox_request_make(q, HTTP_POST, id, "storing a file", e, "%s", "/upload_file");
 
 	q->ask.flags |= HTTP_REPEATABLE;
-	/* Uploads that starve each other are given up with 408: to repeat them at once makes it worse. */
+	/*
+	 * Uploads that starve each other are given up with 408: an immediate repetition makes that
+	 * worse.
+	 */
 	q->ask.flags &= ~(unsigned)HTTP_LATENESS_PASSES;
 	/* The service wants the path before the file. */
 	q->ask.form = (struct rest_form){ .path_field = "path",

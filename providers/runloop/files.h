@@ -11,9 +11,10 @@ enum err devbox_upload_make(struct devbox_request *q, const char *id,
 	const struct remote_upload *upload, struct error *e);
 
 /*
- * ERR_NOT_FOUND: its directory may not be there; the service's status for that is not known, so that is said of all that
- * it refuses for what was asked. It gives up a body of which nothing comes for 30 s (ERR_TIMEOUT), and is then not asked
- * again by itself: several uploads at once that starve each other would only be more.
+ * ERR_NOT_FOUND: the file's directory may be missing. The service's status for that is not known,
+ * so every refusal of the request's content is this error. The service gives up a body of which
+ * nothing comes for 30 s (ERR_TIMEOUT). The request is not repeated then: several uploads that
+ * starve each other would only be more.
  */
 enum err devbox_store(const struct rest *r, const struct call *call, const char *id,
 	const struct remote_upload *upload, struct error *e);

@@ -60,9 +60,9 @@ static enum err runloop_list_sandboxes(const struct provider_config *cfg, const 
 	return kind ? kind : devbox_list(&api.rest, call, rest_list_pass, &listing, e);
 }
 
-/* ---- Its ends ---- */
+/* ---- The end of a devbox ---- */
 
-/* What the service says of one that has ended already is not known: it is looked at. */
+/* The service's answer for a devbox that has ended already is not known, so its state is read. */
 static enum err delete_one(
 	const struct rest *r, const struct call *call, const char *id, struct error *e)
 {
@@ -141,7 +141,7 @@ static enum err runloop_extend(
 		return kind;
 	pthread_mutex_lock(&b->at.lock);
 	b->kept_ms = asked_ms;
-	b->at.has_found = false; /* it has more time than was seen */
+	b->at.has_found = false; /* the devbox has more time than was seen */
 	pthread_mutex_unlock(&b->at.lock);
 	return ERR_OK;
 }

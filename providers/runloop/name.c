@@ -3,13 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the service's ids begin with. A name may do so as well: it is not looked for. */
+/* The beginning of the service's ids. A name that begins so as well is not looked for. */
 #define ID_BEGIN "dbx_"
 
 /* The API finds devboxes by their id only, so all are asked for. Names need not differ. */
 struct search {
 	const char *wanted;
-	char id[128]; /* of the first that is called so; "": none yet */
+	char id[128]; /* the first devbox of this name; "": none yet */
 	char other[128];
 	bool is_id; /* `wanted` is an id after all */
 };

@@ -10,12 +10,17 @@
 #define ARGUMENT_MAX 131071
 /* As text it is a third more, and the whole command may have no more than that. */
 #define INLINE_MAX ((size_t)64 * 1024)
-/* From here on the third more that text needs costs more than the second request that a file needs. */
+/*
+ * At this size the third more that text takes costs more than the second request that a file takes.
+ */
 #define DOWNLOAD_MIN ((size_t)256 * 1024)
-/* A program's arguments are at most as much as Linux takes, and each byte four characters of text. */
+/*
+ * A program's arguments are at most as many bytes as Linux takes, and each byte is up to four
+ * characters of text.
+ */
 #define TEXT_MAX ((size_t)4 * 4 * 1024 * 1024)
 
-/* What is run, or read. */
+/* A program that is run, or a file that is read. */
 struct run {
 	struct execution execution;
 	unsigned flags; /* enum run_flags */
@@ -87,7 +92,7 @@ static enum err run_step(
 
 	kind = execution_run(&run->execution, &b->api.rest, call, e);
 	*is_done = run->has_output || (run->execution.has_started && !may_repeat);
-	/* Its status for a directory that is not there is not known. */
+	/* The service's status for a missing directory is not known. */
 	return kind == ERR_INVALID && run->execution.upload ? ERR_NOT_FOUND : kind;
 }
 
@@ -107,7 +112,10 @@ static enum err run_text(struct runloop *b, const struct call *call, const char 
 	return kind;
 }
 
-/* What is too long for a command, as a file of staging that removes itself. `text` becomes what runs it. */
+/*
+ * Stores a text that is too long for a command as a file of staging that removes itself. `text`
+ * becomes the command that runs the file.
+ */
 static enum err stage_text(
 	struct runloop *b, const struct call *call, struct buf *text, struct error *e)
 {

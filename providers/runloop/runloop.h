@@ -1,8 +1,8 @@
 /*
  * runloop.h - the provider: devboxes of Runloop.
  *
- * Commands and files go through the API like everything else; the helper program does list, fetch and apply. A devbox that
- * is suspended is resumed by whatever a user does, and by nothing else.
+ * Commands and files go through the API like everything else; the helper program does list, fetch
+ * and apply. A suspended devbox is resumed by any use of a user's, and by nothing else.
  */
 #pragma once
 
@@ -31,19 +31,25 @@ void runloop_release(struct provider *p);
 /* ---- name.c ---- */
 
 /*
- * Has b->at.id be an ID where it is a name: of the devboxes that have not ended. ERR_NOT_FOUND: it is neither. ERR_INVALID:
- * several have the name, or it is empty.
+ * Replaces a name in b->at.id by its ID; only devboxes that have not ended are looked at.
+ * ERR_NOT_FOUND: no devbox has that name or ID. ERR_INVALID: several have the name, or it is empty.
  */
 enum err runloop_resolve(struct runloop *b, const struct call *call, struct error *e);
 
 /* ---- attachment.c ---- */
 
-/* How it is. One that has ended, or is not known any more once it was attached, is ERR_GONE from then on. */
+/*
+ * The devbox's state. A devbox that has ended, or that is not known any more once it was attached,
+ * is ERR_GONE from then on.
+ */
 enum err runloop_look(
 	struct runloop *b, const struct call *call, struct devbox *out, struct error *e);
 /* Until it runs, whatever it did. Resumes it. */
 enum err runloop_wake(struct runloop *b, const struct call *call, struct error *e);
-/* Looks, and has it run: waits for one that starts, and resumes one that is suspended where that is allowed. */
+/*
+ * Makes the devbox run: waits for one that starts, and resumes a suspended one where that is
+ * allowed.
+ */
 enum err runloop_find(struct runloop *b, const struct call *call, struct error *e);
 
 /* *is_done: it may have been done, so it must not be done again. */
