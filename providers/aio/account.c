@@ -22,7 +22,7 @@
 struct place {
 	char host[AIO_HOST_MAX + 1]; /* "": not given; one of IPv6 without [] */
 	const char *scheme;          /* "http", "https"; NULL: not given */
-	long port;                   /* 0: likewise */
+	long port;                   /* 0: not given */
 };
 
 static bool is_ipv6(const char *host)
@@ -48,7 +48,7 @@ static bool take_port(struct place *p, const char *text)
 	return p->port > 0 && p->port <= PORT_MAX;
 }
 
-/* ---- SANDBOX_HOST: [SCHEME://]HOST[:PORT], [] around an address of IPv6 that a port follows ---- */
+/* ---- SANDBOX_HOST: [SCHEME://]HOST[:PORT], with [] around an IPv6 address before a port ---- */
 
 static const char *take_scheme(struct place *p, const char *text)
 {
@@ -114,7 +114,7 @@ static enum err take_port_variable(struct place *p, struct error *e)
 
 /* ---- An ID ---- */
 
-/* Of `len` bytes. */
+/* `id` has `len` bytes. */
 static bool take_id_host(struct place *p, const char *id, size_t len)
 {
 	size_t begin = strlen(IPV6_BEGIN);
@@ -138,7 +138,7 @@ static bool read_id(struct place *p, const char *id)
 		(!separator || take_port(p, separator + 1));
 }
 
-/* What SANDBOX_HOST says of the scheme is said of its host. */
+/* The scheme in SANDBOX_HOST is for its host only. */
 static enum err take_id(struct place *p, const char *id, struct error *e)
 {
 	struct place named = *p;

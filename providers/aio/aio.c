@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* All arguments together are one to Linux, of 131071 bytes, in which a quote takes 16 where others are escaped. */
+/*
+ * All arguments together become one argument to Linux, of 131071 bytes at most, in which a quote
+ * may take 16 bytes after all escaping.
+ */
 #define ARGUMENT_MAX ((size_t)7 * 1024)
 #define INLINE_MAX   ((size_t)64 * 1024)
 /* Text in JSON costs a third more than the bytes; below this less than another request. */
@@ -37,7 +40,7 @@ static enum err open_account(struct aio *a, const struct provider_config *cfg, s
 	return rest_account_open(&a->account, &facts, cfg, e);
 }
 
-/* Of GET /v1/sandbox; *about is the caller's. */
+/* GET /v1/sandbox. *about belongs to the caller. */
 static enum err ask_about(
 	const struct aio *a, const struct call *call, struct json_object **about, struct error *e)
 {
@@ -92,7 +95,7 @@ static enum err aio_new(struct aio **out, const struct provider_config *cfg, str
 	return ERR_OK;
 }
 
-/* Its service acts as one user, whom the container was started with. */
+/* The service acts as one user, which was set when the container was started. */
 static enum err check_user(
 	const struct aio *a, const char *wanted, struct json_object *about, struct error *e)
 {
@@ -163,7 +166,7 @@ static enum err try_id(
 	return kind;
 }
 
-/* Of a port that was guessed both are asked, the usual one first. */
+/* Where the port is guessed both are asked, the usual one first. */
 static enum err find_port(const struct provider_config *cfg, const struct call *call,
 	struct aio_address *address, struct error *e)
 {
@@ -209,7 +212,7 @@ static enum err aio_list(const struct provider_config *cfg, const struct call *c
 	return kind ? kind : sink(context, &entry, e);
 }
 
-/* ---- What is known of it ---- */
+/* ---- The state of the sandbox ---- */
 
 static enum err aio_info(
 	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
@@ -248,7 +251,7 @@ static void aio_pages(struct provider *p, struct buf *out)
 		buf_printf(out, "%s %s%s\n", pages[i].name, aio_of(p)->address.url, pages[i].path);
 }
 
-/* Its browser needs system calls that Docker forbids otherwise, as that README says. */
+/* The browser needs system calls that Docker forbids otherwise, as that README says. */
 static const char *const container_options[] = { "--security-opt", "seccomp=unconfined", NULL };
 static const struct provider_container container = {
 	.image = "ghcr.io/agent-infra/sandbox:latest", .port = 8080, .options = container_options

@@ -1,22 +1,24 @@
 /*
- * aio.h - the Agent Infra Sandbox (agent-infra/sandbox): a container on this machine or another that serves HTTP.
+ * aio.h - the Agent Infra Sandbox (agent-infra/sandbox): a container on this machine or another
+ * that serves HTTP.
  *
- * Commands run by /v1/bash, which takes shell text and gives each stream as text; files travel by /v1/file/upload and
- * /v1/file/download as the bytes they are. Facts of the wire, where no other source is named, are those of the OpenAPI
- * document of its repository, version 1.9.4.
+ * Commands run by /v1/bash, which takes shell text and gives each stream as text. Files travel by
+ * /v1/file/upload and /v1/file/download as the bytes they are. Facts of the wire, where no other
+ * source is named, are those of the OpenAPI document of its repository, version 1.9.4.
  *
- *      where it is                     account.c
- *      what its answers mean           verdict.c
- *      sessions, of which any command needs one       sessions.c
+ *      the address                     account.c
+ *      the meaning of answers          verdict.c
+ *      sessions, one for each command  sessions.c
  *      running a program               run.c; in images without /v1/bash shell.c
  *      files                           files.c
  *
- * Nothing in its interface makes, lists, stops or deletes a sandbox: that is its owner's business (docker). Its own
- * listing knows neither owners, nor links, nor numbers of inodes, so the verbs are the helper's.
+ * The service can neither make, list, stop nor delete a sandbox: that is the container's owner's
+ * business (docker). The service's listing has neither owners, nor links, nor numbers of inodes, so
+ * the verbs are the helper's.
  *
- * The stream of changes is the helper's, too. The service's own (/v1/file/watch) gathers changes for
- * 50 ms at least, its document does not say when it has begun or what it does with directories that
- * are new, and a name that is not UTF-8 has no place in its JSON.
+ * The stream of changes is the helper's, too. The service's own (/v1/file/watch) gathers changes
+ * for 50 ms at least. The service's document does not say when the stream has begun or how it
+ * treats directories that are new, and a name that is not UTF-8 has no place in its JSON.
  */
 #pragma once
 
@@ -43,8 +45,9 @@ enum err aio_download(void *context, const struct call *call, const char *path, 
 	void *sink_context, struct error *e);
 
 /*
- * Runs `argv`, which changes nothing, and hands on what it prints as it comes. ERR_OK: it ended by itself. It ends in any
- * case when this returns. A remote_listen, whose context is the struct aio.
+ * A remote_listen, whose context is the struct aio. Runs `argv`, which changes nothing, and hands
+ * its output on as it comes. ERR_OK: the program ended by itself. In any case the program has ended
+ * when this returns.
  */
 enum err aio_stream(void *context, const struct call *call, const char *const *argv,
 	execute_sink sink, void *sink_context, int *exit_code, struct error *e);

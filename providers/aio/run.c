@@ -1,6 +1,7 @@
 /*
- * Running a program: one request, or a few where it lasts. The service answers with what there is after some seconds and
- * lets the program go on; what it prints then is asked for from where the answer before ended.
+ * Running a program: one request, or a few where the program lasts. The service answers with the
+ * output so far after some seconds and lets the program go on. Later output is asked for from the
+ * offset at which the answer before ended.
  */
 #include "providers/aio/aio.h"
 #include "providers/aio/run.h"
@@ -18,8 +19,9 @@
 #define ANSWER_MS 20000
 
 /*
- * An answer comes with the first bytes that are new. So many with something new may follow each other at once; the next ones
- * are asked for when some more has been gathered, or whoever prints little and often would take a request each time.
+ * An answer comes with the first new bytes. After HASTY_MAX such answers in a row the next request
+ * waits until more output has been gathered; else a program that prints little and often would take
+ * a request each time.
  */
 #define HASTY_MAX 2
 #define GATHER_MS 100
@@ -27,7 +29,7 @@
 struct bash_run {
 	struct aio_run_request asked;
 	unsigned flags; /* enum run_flags */
-	bool is_stream; /* its output is wanted while it runs */
+	bool is_stream; /* output is wanted while the program runs */
 
 	char session[SESSION_ID_SIZE], command[SESSION_ID_SIZE];
 	bool is_reused;            /* the session, which may be gone without our knowing */
@@ -37,7 +39,7 @@ struct bash_run {
 	int exit_code;
 };
 
-/* ---- What is asked ---- */
+/* ---- The requests ---- */
 
 int64_t aio_answer_ms(const struct call *call)
 {
@@ -70,7 +72,10 @@ static enum err put_exec(const struct bash_run *run, struct buf *body, struct er
 		json_put_boolean(&w, "async_mode", true);
 	else
 		put_patience(run, &w, "timeout");
-	/* Or its middle is taken out of what is long, and nothing says so. */
+	/*
+	 * Without this the service cuts the middle out of long output, and the answer does not say
+	 * so.
+	 */
 	json_put_integer(&w, "max_output_length", 0);
 	json_put_close(&w);
 	return buf_check(body, "a command", e);
@@ -101,7 +106,7 @@ static struct rest_ask ask_with(
 		.id = run->asked.a->address.id };
 }
 
-/* ---- What is answered ---- */
+/* ---- The answers ---- */
 
 static enum err pass_text(struct bash_run *run, struct json_object *data, const char *name,
 	enum stream stream, struct error *e)
@@ -127,7 +132,7 @@ static enum err take_output(struct bash_run *run, struct json_object *data, stru
 	return kind;
 }
 
-/* `command`: what has status and exit_code. */
+/* `command`: the object with status and exit_code. */
 static enum err take_status(struct bash_run *run, struct json_object *command, struct error *e)
 {
 	const char *status = rest_text(command, "status", "");
@@ -160,7 +165,7 @@ static enum err take_result(struct bash_run *run, struct json_object *answer, st
 	return kind ? kind : take_status(run, data, e);
 }
 
-/* What is printed may be more than other answers have. */
+/* An answer with output may be larger than others. */
 static enum err perform(const struct bash_run *run, const struct rest_ask *ask,
 	struct json_object **answer, struct error *e)
 {
@@ -194,7 +199,10 @@ static enum err let_gather(struct bash_run *run, struct error *e)
 							 : ERR_OK;
 }
 
-/* The status may be younger than the output beside it, so the end has come when both say so. */
+/*
+ * The status may be newer than the output in the same answer. So the run is over when the program
+ * has ended and an answer had nothing new.
+ */
 static enum err follow(struct bash_run *run, struct error *e)
 {
 	enum err kind = ERR_OK;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-/* Whoever waits for an end has given up, or is about to end itself. */
+/* A short time: the call that waits for this was given up, or its program is about to end. */
 #define CLOSE_MS 1000
 
 enum err sessions_init(

@@ -2,15 +2,15 @@
  * Running a program by /v1/shell, in an image without /v1/bash (before version 1.3.0 of the
  * interface).
  *
- * A shell session is a terminal: one output for both streams, a history that ends, lines of a length
- * that no document tells. So the program's text travels as a script by /v1/file/upload, and each line
- * of output is
+ * A shell session is a terminal: one output for both streams, a history that ends, and a longest
+ * line that no document tells. So the program's text travels as a script by /v1/file/upload, and
+ * each line of output is
  *
  *      NONCEo BASE64     a piece of the program's output; of its errors with "e"
  *      NONCEo=COUNT      the end of a stream, and how many characters its BASE64 had
  *      NONCExCODE        how the program ended
  *
- * which fit a terminal of 80 columns. What is missing is an error, never shorter output.
+ * which fits a terminal of 80 columns. Missing output is an error; output is never cut short.
  */
 #include "providers/aio/aio.h"
 #include "providers/aio/run.h"
@@ -28,7 +28,7 @@
 
 #define NONCE_BYTES 4
 #define NONCE_LEN   ((size_t)2 * NONCE_BYTES)
-/* Of the script's name, which nobody else in /tmp may guess. */
+/* The random part of the script's name, which no other user of /tmp may guess. */
 #define NAME_BYTES  8
 #define SCRIPT_SIZE 512
 /* Removes itself, so that nothing stays in the sandbox. $P begins each line. */
@@ -45,12 +45,15 @@ struct shell_run {
 	struct aio_run_request *asked;
 	char nonce[NONCE_LEN + 1], script[SCRIPT_SIZE], session[SESSION_ID_SIZE];
 	bool is_reused, is_running;
-	/* Of output and errors: the characters that came; that were sent, -1: no end came. */
+	/*
+	 * by stream, output and errors: characters that came, and the count that the end line has;
+	 * -1: no end line came
+	 */
 	long characters[2], said[2];
 	int exit_code; /* -1: it did not come */
 };
 
-/* ---- What is asked ---- */
+/* ---- The requests ---- */
 
 static struct rest_ask ask_with(
 	const struct shell_run *run, const char *path, const struct buf *body)
@@ -106,7 +109,7 @@ static enum err put_session(
 	return buf_check(body, "a question", e);
 }
 
-/* ---- What is answered ---- */
+/* ---- The answers ---- */
 
 static enum err pass_piece(
 	struct shell_run *run, enum stream stream, const char *text, size_t len, struct error *e)
@@ -267,8 +270,8 @@ static enum err bring_to(struct shell_run *run, const char *dir, struct error *e
 }
 
 /*
- * The script has the command and its environment, so it goes to staging, which is its owner's alone.
- * Before the attach, and in a container that was made anew, there is no staging.
+ * The script has the command and its environment, so it goes to staging, which only its owner can
+ * read. Before the attach, and in a container that was made anew, there is no staging.
  */
 static enum err bring_script(struct shell_run *run, struct error *e)
 {

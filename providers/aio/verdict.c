@@ -14,7 +14,7 @@ static bool is_about_session(const char *path)
 	return false;
 }
 
-/* ---- Whose an answer is ---- */
+/* ---- The origin of an answer ---- */
 
 /* The key is wanted by the container's own proxy, in a page of its own. */
 static const struct frame_form forms[] = {

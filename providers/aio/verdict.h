@@ -1,9 +1,10 @@
 /*
- * verdict.h - what the service's answers mean.
+ * verdict.h - the meaning of the service's answers.
  *
- * Looked at in the order of the vendor's guide on errors: the HTTP status, then `success`, which may be false inside a 200.
- * Failures of files say Linux's own errno. Of a command's session ERR_BUSY says that it cannot be had, ERR_STALE that it is
- * not there, or that the image has no sessions at all.
+ * An answer is read in the order of the vendor's guide on errors: the HTTP status, then `success`,
+ * which may be false inside a 200. Failures of files have Linux's own errno. For a command's
+ * session ERR_BUSY means that there is none to be had, and ERR_STALE that the session does not
+ * exist, or that the image has no sessions at all.
  */
 #pragma once
 
