@@ -23,7 +23,10 @@
 #define ROUND_TRIPS 10
 /* Number of pieces of a request: 4 MB. */
 #define PIECES 4
-/* From a change in the sandbox to its event: the slowest vendor's output comes some seconds late. */
+/*
+ * The time from a change in the sandbox to its event: the slowest vendor's output comes some
+ * seconds late.
+ */
 #define EVENT_MS 60000
 /* A cancelled call ends the wait for an event so soon. */
 #define SLICE_MS   200
@@ -473,7 +476,7 @@ static enum err try_pause(struct live *l, struct finding *f, struct error *e)
 	return kind;
 }
 
-/* Both, however the steps before ended, and when they were cancelled too. */
+/* Removes both files, also when earlier steps failed or were cancelled. */
 static enum err try_remove(struct live *l, struct finding *f, struct error *e)
 {
 	const struct change changes[] = { { .op = CHANGE_UNLINK, .path = l->file },
@@ -533,7 +536,7 @@ static void end(struct target *t, live_sink sink, void *context)
 	sink(context, "delete", &f);
 }
 
-/* Of the first bytes. */
+/* The names are made of the first random bytes. */
 static void name_files(struct live *l)
 {
 	char *const names[] = { l->file, l->event };
