@@ -213,7 +213,7 @@ static uint32_t type_left(const struct change *c)
 	}
 }
 
-/* One that was done before may have been followed by another's change: it may leave anything. */
+/* A change that was done before may have been followed by another client's: any attributes fit. */
 static bool fits(const struct change *c, const struct change_result *r)
 {
 	uint32_t type = r->attr.mode & S_IFMT, left = type_left(c);

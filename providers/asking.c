@@ -2,7 +2,7 @@
 
 #include "providers/http/retry.h"
 
-/* Whether `kind` says nothing of what was asked. */
+/* Whether `kind` leaves the request without an answer. */
 static bool is_unanswered(enum err kind)
 {
 	return kind == ERR_UNREACHABLE || kind == ERR_PROTOCOL || kind == ERR_BUSY;

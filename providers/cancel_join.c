@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/epoll.h>
 
-/* An epoll descriptor is readable like what it holds. */
+/* An epoll descriptor is readable when one of its descriptors is. */
 enum err cancel_join(
 	struct cancel *out, const struct cancel *one, const struct cancel *other, struct error *e)
 {

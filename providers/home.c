@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A row of the user database: far more than any has. */
+/* The largest row of the user database: no real row is nearly so long. */
 #define ROW_MAX 16384
 
 char *home_dir(void)

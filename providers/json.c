@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* How many bytes from `bytes` on stand in a string as they are. */
+/* The number of bytes from `bytes` on that need no escape. */
 static size_t plain_run(const unsigned char *bytes, size_t len)
 {
 	size_t at = 0;
@@ -29,7 +29,7 @@ static size_t plain_run(const unsigned char *bytes, size_t len)
 	return at;
 }
 
-/* No harmful one has more than four digits. */
+/* No harmful character has more than four digits. */
 static void add_point(struct buf *out, uint32_t point)
 {
 	static const char hex[] = "0123456789abcdef";
@@ -40,7 +40,7 @@ static void add_point(struct buf *out, uint32_t point)
 		6);
 }
 
-/* Adds what does not stand as it is, and returns how many bytes that was. */
+/* Adds one escape, and returns the number of bytes that it stands for. */
 static size_t add_escape(struct buf *out, const unsigned char *bytes, size_t len)
 {
 	bool valid;

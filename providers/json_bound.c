@@ -15,7 +15,7 @@
 /* A string is gathered before it gets memory of its own. */
 #define LETTER_COST ((size_t)2)
 
-/* A key and a value have one of these in front of them or behind them, but for the first. */
+/* Each key and each value, but for the first, has one of these characters before or behind it. */
 static size_t cost_of(char c)
 {
 	switch (c) {

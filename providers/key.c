@@ -128,7 +128,7 @@ static enum err read_file(char **out, const char *file, struct error *e)
 	return kind;
 }
 
-/* ERR_NOT_FOUND: none of them is there. */
+/* ERR_NOT_FOUND: no such file is there. */
 static enum err read_credential(
 	char **out, const char *vendor, enum variable_role role, struct error *e)
 {
@@ -178,7 +178,7 @@ static enum err take_value(char **out, const struct variable *v, struct error *e
 					    v->provider, v->name);
 }
 
-/* ERR_NOT_FOUND: none of them has one. */
+/* ERR_NOT_FOUND: no place has a key. */
 static enum err read_given(
 	char **out, const char *file, const char *vendor, enum variable_role role, struct error *e)
 {

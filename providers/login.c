@@ -75,7 +75,7 @@ char *login_home_path(const char *below)
 
 /* ---- The file's content ---- */
 
-/* Each stands in a header, so it is visible ASCII. */
+/* Each value is sent in a header, so it is visible ASCII. */
 static bool is_visible(const char *text)
 {
 	while (*text > ' ' && *text <= '~')

@@ -174,7 +174,7 @@ enum err provider_extend(
 	return p->ops->extend ? p->ops->extend(p, call, seconds, e) : ERR_OK;
 }
 
-/* From outside: it goes to terminals and into scripts. */
+/* The URL comes from the vendor, and goes to terminals and into scripts. */
 static bool is_url(const char *text)
 {
 	bool is_plain = !strncmp(text, "https://", 8) || !strncmp(text, "http://", 7);

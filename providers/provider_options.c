@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* As mounts call them. */
+/* The options, by their names in mounts. */
 static const struct {
 	unsigned option;
 	const char *name;

@@ -10,7 +10,7 @@
 #define LABEL_MAX    63
 #define DNS_NAME_MAX 253
 
-/* The bits of such an address; 0: it is none. */
+/* The bits of an address of that family; 0: the text is no address. */
 static int address_bits(const char *address)
 {
 	struct in6_addr unused;

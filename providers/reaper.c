@@ -23,13 +23,13 @@
  */
 #define FAREWELL_MS 4000
 
-/* A command that is to be ended. */
+/* A command that is being ended. */
 struct doomed {
 	TAILQ_ENTRY(doomed) link; /* reaper.lock */
 	char marker[MARKER_SIZE];
 	unsigned started;
-	int signal;     /* the next one */
-	int64_t due_ms; /* when that is */
+	int signal;     /* the next signal */
+	int64_t due_ms; /* the time of the next signal */
 };
 
 struct reaper {
@@ -38,7 +38,8 @@ struct reaper {
 	struct cancel give_up; /* thrown when the farewell lasts too long */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	TAILQ_HEAD(, doomed) doomed;            /* lock: but the one whose signal is on its way */
+	/* lock; without the command whose signal is on its way */
+	TAILQ_HEAD(, doomed) doomed;
 	bool is_closing, has_ended, has_thread; /* lock */
 	pthread_t thread;
 };
@@ -91,13 +92,13 @@ static bool send_signal(struct reaper *r, const struct doomed *d)
 	return kind || found;
 }
 
-/* Whether KILL is to follow: not after a TERM that found nothing of a command that began. */
+/* Whether KILL must follow: not after a TERM that found no process of a command that began. */
 static bool needs_kill(const struct doomed *d, bool found)
 {
 	return d->signal == SIGTERM && (found || !d->started);
 }
 
-/* Without the lock while the signal is on its way. */
+/* Drops the lock while the signal is on its way. */
 static void handle_locked(struct reaper *r, struct doomed *d)
 {
 	bool needs_more;

@@ -61,7 +61,7 @@ static const char *const startup[] = {
 			"	[ ! -r ~/.bashrc ] || . ~/.bashrc </dev/null\n" GO_BACK,
 };
 
-/* $1 is the shell, $2 what it runs, $3 the directory. */
+/* $1 is the shell, $2 the text it runs, $3 the directory. */
 static void add_choice(struct buf *out, bool keeps_dir)
 {
 	buf_printf(out, " %s\n", keeps_dir ? "\"$PWD\"" : "''");
