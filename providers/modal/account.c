@@ -11,7 +11,7 @@
 #include <strings.h>
 
 #define PREFIX "MODAL_"
-/* Which profile is active where none says so. */
+/* The profile that is active where no profile says that it is. */
 #define USUAL "default"
 
 /* ---- The profile ---- */
@@ -19,7 +19,7 @@
 #define PLACE(member)  offsetof(struct modal_settings, member), false
 #define SECRET(member) offsetof(struct modal_settings, member), true
 
-/* In a profile each has its name in small letters, without the prefix. */
+/* A profile has each value under a name in small letters, without the prefix. */
 static const struct {
 	const char *variable;
 	size_t place;
@@ -49,10 +49,10 @@ struct profile {
 	const char *wanted; /* MODAL_PROFILE; NULL: the first that is active */
 	char *name;         /* owned; NULL: none */
 	struct modal_settings *settings;
-	struct login file;   /* owned; where it is, and the URL in it */
+	struct login file;   /* owned; the file's path, and the URL in the file */
 	bool gives_secret;   /* the profile has a secret that no variable replaces */
 	bool has_failed;     /* no memory */
-	struct error unread; /* why the file is not read; kind 0: it is, or is not there */
+	struct error unread; /* why the file is not read; kind 0: it is read, or does not exist */
 };
 
 static void profile_release(struct profile *p)
@@ -153,7 +153,7 @@ static enum err read_profile(struct profile *p, struct error *e)
 	return p->file.path ? read_text(p, e) : ERR_OK;
 }
 
-/* The half of a token that is secret stands for both. */
+/* The secret half of a token stands for both halves. */
 static enum err read_login(struct login *out, const char *text, size_t len, struct error *e)
 {
 	struct modal_settings s = { 0 };
@@ -257,7 +257,7 @@ static enum err check_oauth(const struct modal_settings *s, struct error *e)
 		       : ERR_OK;
 }
 
-/* A key file is what was asked for, whatever else is there. */
+/* A key file is the user's choice, so it wins over all other credentials. */
 static enum err settle_credentials(struct modal_settings *s, const char *key_file, struct error *e)
 {
 	enum err kind = key_file ? take_key_file(s, key_file, e) : ERR_OK;

@@ -44,5 +44,5 @@ struct modal_settings {
 enum err modal_settings_read(struct modal_settings *out, const char *key_file, struct error *e);
 /* The login in the configuration file. */
 extern const struct login_format modal_login;
-/* Wipes what is secret first. */
+/* Wipes secrets before they are freed. */
 void modal_settings_release(struct modal_settings *s);

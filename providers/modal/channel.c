@@ -25,7 +25,7 @@
  */
 #define BULK    ((size_t)64 * 1024)
 #define BULK_MS 10
-/* When it is let go, so long may it take until the worker knows. */
+/* The longest wait for the worker when the channels are released. */
 #define FAREWELL_MS 3000
 /* The input of a lost program is ended: repeated for LOST_MS, with a pause between. */
 #define LOST_MS       60000
@@ -46,7 +46,7 @@ struct channel {
 	int64_t progress_ms;
 	int fd;
 	unsigned users;      /* all->lock; threads that have not ended */
-	atomic_bool is_over; /* the program has ended, or is lost: there is nothing to tell it */
+	atomic_bool is_over; /* the program has ended, or is lost: its input need not be ended */
 };
 
 enum err channels_new(struct channels **out, struct error *e)
@@ -94,7 +94,7 @@ static void hang_up(const struct channel *ch)
 	shutdown(ch->fd, SHUT_RDWR);
 }
 
-/* The last one of the two ends it. */
+/* The last thread of the two frees the channel. */
 static void leave(struct channel *ch)
 {
 	struct channels *all = ch->all;
@@ -128,7 +128,10 @@ static struct call patience(const struct channel *ch, bool is_asking)
 		.cancel = &ch->all->give_up };
 }
 
-/* Waits for the first byte, and of much for more. *is_end: nothing comes behind it. */
+/*
+ * Waits for the first byte, and after a large part for more. *is_end: the input ends after this
+ * piece.
+ */
 static size_t take_piece(const struct channel *ch, unsigned char *piece, bool *is_end)
 {
 	struct pollfd p = { .fd = ch->fd, .events = POLLIN };
@@ -164,7 +167,7 @@ static bool is_passing(enum err kind)
 	return kind == ERR_TIMEOUT || kind == ERR_UNREACHABLE || kind == ERR_IO;
 }
 
-/* Where its input does not end, a lost program runs on, and its sandbox is never idle. */
+/* Without an end of its input a lost program runs on, and its sandbox is never idle. */
 static void end_lost(struct channel *ch)
 {
 	const struct call call = patience(ch, true);
@@ -239,7 +242,7 @@ static void *listen_to(void *context)
 	return NULL;
 }
 
-/* ---- Opening one ---- */
+/* ---- Opening a channel ---- */
 
 static bool start_thread(void *(*run)(void *), struct channel *ch)
 {

@@ -24,7 +24,7 @@
 /* The lifetime of a token that does not say when it expires: the one in Modal's clients. */
 #define TOKEN_LIFE_S      1200
 #define TOKEN_PAUSE_MAX_S 60
-/* Beyond the time that the server may think about an answer. */
+/* The time for the network, beyond the server's own time for an answer. */
 #define SLACK_MS 10000
 
 static const struct grpc_policy retries = {
@@ -39,7 +39,7 @@ struct modal_control {
 	struct server_clock clock;
 	pthread_mutex_t lock;
 	char *token;           /* lock; NULL: none yet */
-	int64_t token_renew_s; /* lock; by the clock; from then on it is renewed */
+	int64_t token_renew_s; /* lock; by the server's clock; the token is renewed from then on */
 	int64_t token_ends_s;  /* lock */
 	/* lock; the pause after the last renewal, which failed; 0: it did not fail */
 	int64_t token_pause_s;
@@ -118,13 +118,13 @@ const struct server_clock *modal_control_clock(const struct modal_control *c)
 	return &c->clock;
 }
 
-/* ---- One call ---- */
+/* ---- A call ---- */
 
 struct attempt {
 	struct modal_control *c;
 	const struct control_ask *ask;
-	const char *token;   /* NULL: the call that asks for one */
-	char key[UUID_SIZE]; /* "": a call that is not repeated */
+	const char *token;   /* NULL: the call asks for a token itself */
+	char key[UUID_SIZE]; /* "": the call is not repeated */
 	ProtobufCMessage **answer;
 };
 
@@ -234,7 +234,7 @@ static enum err perform(
 
 /* ---- The token ---- */
 
-/* Renewed from half of its life on. */
+/* A token is renewed once half of its life is over. */
 static void keep_token(struct modal_control *c, const char *token, char **copy)
 {
 	int64_t now_s = server_clock_now_s(&c->clock), ends_s = jwt_expires_s(token);
@@ -274,7 +274,7 @@ static enum err ask_token_locked(
 	return *out ? ERR_OK : error_set(e, ERR_NO_MEMORY, "modal");
 }
 
-/* As Modal's own clients do: not every call is to wait for what fails. */
+/* As Modal's own clients do: a failing renewal must not delay every call. */
 static void put_off_locked(struct modal_control *c)
 {
 	int64_t pause_s = c->token_pause_s ? c->token_pause_s * 2 : 1;
@@ -283,7 +283,7 @@ static void put_off_locked(struct modal_control *c)
 	c->token_renew_s = server_clock_now_s(&c->clock) + c->token_pause_s;
 }
 
-/* A copy of one that is good. While renewing fails the one before serves until it expires. */
+/* A copy of a valid token. While renewals fail, the last token serves until it expires. */
 static enum err get_token(
 	struct modal_control *c, const struct call *call, char **out, struct error *e)
 {

@@ -13,7 +13,7 @@
 struct modal_control;
 struct server_clock;
 
-/* `settings` must outlive it. ERR_INVALID: the server's URL. */
+/* `settings` must outlive the struct. ERR_INVALID: the server's URL. */
 enum err modal_control_new(struct modal_control **out, struct http *http,
 	const struct modal_settings *settings, struct error *e);
 void modal_control_free(struct modal_control *c);
@@ -25,11 +25,12 @@ struct control_ask {
 	const char *method; /* "SandboxListV2" */
 	const ProtobufCMessage *message;
 	const ProtobufCMessageDescriptor *type; /* the answer's type */
-	int64_t wait_ms;  /* the server may think about it so long; 0: it answers at once */
+	/* the time that the server may take for an answer; 0: it answers at once */
+	int64_t wait_ms;
 	const char *what; /* for people: "listing sandboxes" */
 };
 
-/* http_check_told_url() of what an answer of the control plane names: a URL, or a host of one. */
+/* http_check_told_url() for a URL, or a URL's host, in an answer of the control plane. */
 enum err modal_control_check_told(const struct modal_control *c, const char *url, struct error *e);
 enum err modal_control_check_told_host(
 	const struct modal_control *c, const char *host, struct error *e);
@@ -42,6 +43,6 @@ enum err modal_control_call(struct modal_control *c, const struct call *call,
 	const struct control_ask *ask, ProtobufCMessage **answer, enum grpc_status *status,
 	struct error *e);
 
-/* Starts a call with many answers; it is not repeated. */
+/* Starts a call with many answers; the call is not repeated. */
 enum err modal_control_begin(struct modal_control *c, const struct call *call,
 	const struct control_ask *ask, struct grpc_stream **out, struct error *e);

@@ -32,7 +32,7 @@ enum grpc_status {
 	GRPC_UNAVAILABLE,
 	GRPC_DATA_LOSS,
 	GRPC_UNAUTHENTICATED,
-	GRPC_LOCAL, /* ours: we gave up, or what came makes no sense */
+	GRPC_LOCAL, /* not the server's: the call was given up here, or its answer makes no sense */
 };
 
 #define GRPC_HEADERS_MAX 12
@@ -45,7 +45,8 @@ struct grpc_request {
 	const struct http_header *headers;
 	size_t headers_count; /* at most GRPC_HEADERS_MAX */
 	const ProtobufCMessage *message;
-	int64_t timeout_ms; /* the server gives up after it (grpc-timeout); 0: when it likes */
+	/* the server gives up after this time (grpc-timeout); 0: no limit is sent */
+	int64_t timeout_ms;
 	struct warnings *warnings; /* where those of the server go; NULL: nowhere */
 	const char *what;          /* for people: "creating a sandbox" */
 };
@@ -111,8 +112,9 @@ enum err grpc_settle(struct http_exchange *x, const char *what, const struct err
 /* ---- grpc_retry.c: making a call again ---- */
 
 struct grpc_policy {
-	unsigned retries; /* after them the failure is the caller's */
-	int64_t pause_ms; /* before the first; each is twice as long as the one before */
+	unsigned retries; /* after this many the failure is returned */
+	/* before the first repetition; each pause is twice as long as the one before */
+	int64_t pause_ms;
 	int64_t pause_max_ms;
 	/* limit for all pauses that the server asks for; negative: no limit; 0: none is made */
 	int64_t throttle_max_ms;

@@ -7,13 +7,13 @@
 #include "providers/base/buf.h"
 
 #define GRPC_PREFIX 5
-/* The answers that can be understood at all: Modal's own clients have this limit. */
+/* The largest answer that is read: Modal's own clients have this limit. */
 #define GRPC_MESSAGE_MAX ((size_t)100 * 1024 * 1024)
 /* The largest piece of a stream that may be added at a time. */
 #define GRPC_PIECE_MAX ((size_t)1024 * 1024)
 
 struct grpc_frames {
-	const char *what; /* for people: whose answers they are */
+	const char *what; /* for people: the name of the call */
 	struct buf in;    /* received bytes, from the message that was given last */
 	size_t given;     /* the size of that message with its prefix */
 };
@@ -24,7 +24,7 @@ struct grpc_frames {
 	}
 void grpc_frames_release(struct grpc_frames *f);
 
-/* Once grpc_frames_next() has nothing more to give. */
+/* To be called when grpc_frames_next() has no message left. */
 enum err grpc_frames_add(struct grpc_frames *f, const void *bytes, size_t len, struct error *e);
 
 /*
@@ -36,5 +36,5 @@ enum err grpc_frames_next(
 	struct grpc_frames *f, const unsigned char **bytes, size_t *len, struct error *e);
 /* Whether grpc_frames_next() has a message to give, or an error. */
 bool grpc_frames_has(const struct grpc_frames *f);
-/* Behind what was given there is part of a message. */
+/* Whether the bytes after the last message are a part of another. */
 bool grpc_frames_is_cut(const struct grpc_frames *f);

@@ -10,13 +10,13 @@
 #define STATUS_SUCCESS 1
 /* Python and a GNU userland: the image that Modal's own guide begins with. */
 #define DEFAULT_IMAGE "python:3.13-slim"
-/* The server holds an answer so long at most while it builds. */
+/* The longest time that the server holds an answer while it builds. */
 #define BUILD_WAIT_S 55
 /* As other calls of the control plane are repeated. */
 #define REJOINS_MAX     3
 #define REJOIN_PAUSE_MS 500
 
-/* A template is one that was built, or an image as well. */
+/* A template is an image that was built, or the name of one. */
 static const char *image_name(const struct sandbox_create *m)
 {
 	if (m->cfg->image)
@@ -59,7 +59,7 @@ static enum err judge_build(
 
 struct build {
 	struct sandbox_create *m;
-	char *last_entry; /* owned; of its news */
+	char *last_entry; /* owned; the id of the last entry that was received */
 	bool is_over;
 	unsigned failures; /* in a row */
 };
@@ -92,7 +92,7 @@ static enum err take_news(struct build *b, const unsigned char *bytes, size_t le
 	return kind;
 }
 
-/* One stream of the build's news; it may end before the build does. */
+/* Reads one stream of the build's entries; the stream may end before the build does. */
 static enum err follow_build(
 	struct build *b, struct grpc_stream *stream, struct grpc_outcome *out, struct error *e)
 {

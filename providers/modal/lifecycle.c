@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- A new one ---- */
+/* ---- A new sandbox ---- */
 
-/* The sandbox is there whether or not it starts. */
+/* The sandbox exists even where it does not start. */
 static enum err make(struct modal *m, const struct provider_config *cfg, const struct call *call,
 	struct error *e)
 {
@@ -34,7 +34,7 @@ static enum err modal_create(
 	return kind;
 }
 
-/* ---- All, and one by its name ---- */
+/* ---- All sandboxes, and one by its name ---- */
 
 static enum err modal_list_sandboxes(const struct provider_config *cfg, const struct call *call,
 	sandbox_sink sink, void *context, struct error *e)
@@ -88,7 +88,7 @@ static enum err modal_execute(struct provider *p, const struct call *call,
 	return kind ? kind : attachment_execute(p, call, request, sink, context, result, e);
 }
 
-/* ---- One that is attached ---- */
+/* ---- The attached sandbox ---- */
 
 struct sought {
 	const struct modal *m;

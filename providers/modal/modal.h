@@ -23,7 +23,7 @@ struct modal {
 	struct worker *worker; /* once attached */
 	struct channels *channels;
 	char *task_id;
-	bool has_asked; /* at.lock: when it ends is known, where anybody does */
+	bool has_asked; /* at.lock; the list was asked for ends_s */
 	int64_t ends_s; /* at.lock; by the service's clock; 0: not known */
 };
 
@@ -38,14 +38,14 @@ static inline struct modal *modal_of(struct provider *p)
 enum err modal_new(struct modal **out, const struct provider_config *cfg, struct error *e);
 void modal_release(struct provider *p);
 /*
- * Has m->at.id be an ID. ERR_NOT_FOUND: no sandbox that runs in its app has that name.
- * ERR_INVALID: the name is empty.
+ * Makes m->at.id an ID where it is a name. ERR_NOT_FOUND: no sandbox that runs in the app has that
+ * name. ERR_INVALID: the name is empty.
  */
 enum err modal_resolve(struct modal *m, const struct call *call, struct error *e);
 enum err modal_attach(struct modal *m, const struct provider_config *cfg, const struct call *call,
 	struct error *e);
 
-/* Remembers that it is gone, and why: ERR_GONE. */
+/* Remembers that the sandbox is gone, and why: ERR_GONE. */
 enum err modal_note_gone(struct modal *m, const struct error *why, struct error *e);
 /*
  * Explains a failure at the worker. Where an ended sandbox would explain it, the control plane is
@@ -68,7 +68,7 @@ enum err modal_upload(void *context, const struct call *call, const struct remot
 /* ---- channel.c: a program whose input and output are a descriptor ---- */
 
 enum err channels_new(struct channels **out, struct error *e);
-/* Gives those that are left a moment to end, then gives them up. */
+/* Gives the remaining channels a moment to end, and then gives them up. */
 void channels_free(struct channels *c);
 /* As remote.h says of `keep`. */
 enum err modal_keep(

@@ -12,7 +12,7 @@
 #include <poll.h>
 #include <string.h>
 
-/* Text may be four times as long as what it says, and what that is Linux bounds. */
+/* Text may be four times as long as the arguments in it, which Linux limits. */
 #define TEXT_MAX ((size_t)16 * 1024 * 1024)
 /* The room that "/bin/sh -c" leaves. */
 #define LINE_MAX_LEN (WORKER_ARGUMENTS_MAX - 16)
@@ -80,7 +80,7 @@ static enum err start(
 	return kind || !upload ? kind : feed(r, upload->bytes, upload->len, e);
 }
 
-/* ---- Following it ---- */
+/* ---- Following the program ---- */
 
 static bool is_over(const struct run *r)
 {
@@ -119,7 +119,7 @@ static enum err reopen(struct run *r, struct error *e)
 	return kind;
 }
 
-/* A program may be silent for as long as it likes, its worker may not. */
+/* A program may be silent for any time, but its worker may not. */
 static enum err feel_pulse(struct run *r, struct error *e)
 {
 	const struct call rest = { .progress_ms = call_progress_ms(r->call) - quiet_ms(r),
@@ -174,9 +174,9 @@ static enum err follow_all(struct run *r, struct error *e)
 	return kind;
 }
 
-/* ---- As remote.h wants it ---- */
+/* ---- For remote.h ---- */
 
-/* Perhaps too long for arguments once it is text; then a shell's input is taken. */
+/* Whether the arguments may be too long once they are text; a shell's input is used then. */
 static bool is_long(const char *const *argv)
 {
 	size_t len = 0;
@@ -186,7 +186,7 @@ static bool is_long(const char *const *argv)
 	return len > WORKER_ARGUMENTS_MAX / 8;
 }
 
-/* Nothing here is done twice whatever breaks, so `flags` say nothing new. */
+/* Nothing here is done twice, whatever breaks, so `flags` make no difference. */
 enum err modal_run(void *context, const struct call *call, const char *const *argv, unsigned flags,
 	const struct remote_upload *upload, execute_sink sink, void *sink_context, int *exit_code,
 	struct error *e)

@@ -14,7 +14,7 @@
 #define V1_RANDOM 22
 /* Names are shorter. */
 #define NAME_ROOM 64
-/* The server holds an answer so long at most while there is no task. */
+/* The longest time that the server holds an answer while there is no task. */
 #define TASK_WAIT_S 30
 
 bool sandbox_is_v1(const char *id)
@@ -93,7 +93,7 @@ enum err sandbox_find_named(struct modal_control *c, const struct call *call,
 	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
-/* ---- How it ended ---- */
+/* ---- The end of a sandbox ---- */
 
 /* Source: api.proto, GenericResult.GenericStatus. */
 static const char *ending(const Modal__GenericResult *result)
@@ -199,7 +199,7 @@ enum err sandbox_access(struct modal_control *c, const struct call *call, const 
 	return kind || !out->address ? kind : modal_control_check_told_host(c, out->address, e);
 }
 
-/* An id that does not fit is as good as none. */
+/* An app's id that does not fit counts as none. */
 static void take_app_id(char out[SANDBOX_APP_ID_MAX], const Modal__SandboxHandleMetadata *metadata)
 {
 	const char *id = metadata && metadata->app_id ? metadata->app_id : "";

@@ -19,11 +19,11 @@
 #define SANDBOX_APP_MAX    64
 #define SANDBOX_APP_ID_MAX 64
 
-/* ERR_INVALID: that is no id. */
+/* ERR_INVALID: `id` does not have the form of an id. */
 enum err sandbox_check_id(const char *id, struct error *e);
 /*
- * The id of the one of that name which runs in `app`. ERR_NOT_FOUND: none does. ERR_INVALID: that
- * is no name.
+ * The id of the sandbox of this name that runs in `app`. ERR_NOT_FOUND: there is none. ERR_INVALID:
+ * `name` is no possible name.
  */
 enum err sandbox_find_named(struct modal_control *c, const struct call *call,
 	const char *environment, const char *app, const char *name, char id[SANDBOX_ID_MAX],
@@ -36,7 +36,7 @@ bool sandbox_is_v1(const char *id);
  */
 enum err sandbox_task(struct modal_control *c, const struct call *call, const char *id,
 	char **task_id, struct error *e);
-/* The way to its worker. ERR_NOT_FOUND: it has ended. */
+/* The access to the sandbox's worker. ERR_NOT_FOUND: the sandbox has ended. */
 enum err sandbox_access(struct modal_control *c, const struct call *call, const char *id,
 	const char *task_id, struct worker_access *out, struct error *e);
 /*
@@ -51,7 +51,7 @@ enum err sandbox_check_runs(struct modal_control *c, const struct call *call, co
  */
 enum err sandbox_port_url(struct modal_control *c, const struct call *call, const char *id,
 	unsigned port, struct buf *out, struct error *e);
-/* One that is not there is success. */
+/* A sandbox that does not exist is a success. */
 enum err sandbox_terminate(
 	struct modal_control *c, const struct call *call, const char *id, struct error *e);
 

@@ -1,4 +1,4 @@
-/* Making a sandbox: its app, and itself. */
+/* Making a sandbox: its app, and the sandbox itself. */
 #include "providers/base/cleanup.h"
 #include "providers/modal/modal_answer.h"
 #include "providers/modal/modal.pb-c.h"
@@ -123,7 +123,7 @@ static enum err split(struct pairs *out, const char *const *entries, struct erro
 	return ERR_OK;
 }
 
-/* The first version's environment is a secret that is made before. */
+/* In the first version the environment is a secret, which is made before. */
 static enum err make_secret(struct sandbox_create *m, const struct pairs *env, struct error *e)
 {
 	Modal__SecretGetOrCreateRequest request = MODAL__SECRET_GET_OR_CREATE_REQUEST__INIT;
@@ -180,7 +180,7 @@ static void set_resources(struct definition *d, const struct provider_config *cf
 	d->sandbox.resources = &d->resources;
 }
 
-/* In Modal's words: "us-east". */
+/* The place is in Modal's words: "us-east". */
 static void set_place(struct definition *d, const struct provider_config *cfg)
 {
 	if (!cfg->region)
@@ -216,7 +216,7 @@ static enum err set_ports(struct definition *d, const uint16_t *ports, struct er
 	return ERR_OK;
 }
 
-/* Addresses from the beginning, names from the end of one array. */
+/* One array has the addresses at its begin and the names at its end. */
 static enum err set_network(
 	struct definition *d, const struct provider_config *cfg, struct error *e)
 {
@@ -282,7 +282,7 @@ static enum err define(struct definition *d, const struct sandbox_create *m, str
 	return kind ? kind : set_ports(d, m->cfg->ports, e);
 }
 
-/* There is no idempotency key: who loses the answer must look. */
+/* There is no idempotency key: where the answer is lost, the user must look. */
 static enum err sandbox_lost_answer(enum err kind, const struct error *why, struct error *e)
 {
 	switch (kind) {

@@ -107,7 +107,7 @@ static bool may_have_sandboxes(const Modal__AppListItem *app)
 	return app->app_id && app->state != APP_STOPPED && app->state != APP_DISABLED;
 }
 
-/* An app that ends meanwhile has none any more. */
+/* An app that ends meanwhile has no sandboxes any more. */
 static enum err list_app(struct modal_control *c, const struct call *call, const char *app_id,
 	sandbox_sink sink, void *context, struct error *e)
 {

@@ -14,5 +14,5 @@
  */
 typedef void (*toml_sink)(void *context, const char *table, const char *key, const char *value);
 
-/* ERR_INVALID names the line that is something else; a value's own text is in no message. */
+/* ERR_INVALID: the message names the line that is none of these, but never has a value's text. */
 enum err toml_read(const char *text, size_t len, toml_sink sink, void *context, struct error *e);

@@ -1,5 +1,5 @@
 /*
- * uuid.h - random names that the vendor wants in this form (RFC 9562, version 4).
+ * uuid.h - random names in the form that the vendor needs (RFC 9562, version 4).
  */
 #pragma once
 

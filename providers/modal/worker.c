@@ -148,7 +148,7 @@ static void ticket_release(struct ticket *t)
 }
 #define AUTO_TICKET __attribute__((cleanup(ticket_release)))
 
-/* Where it is stays: that of the first access is the sandbox's. */
+/* Only the token changes: the address of the first access stays the sandbox's. */
 static enum err renew(struct worker *w, const struct call *call, struct error *e)
 {
 	struct worker_access access = { 0 };

@@ -47,7 +47,7 @@ void worker_free(struct worker *w);
 struct worker_exec {
 	struct worker *worker;
 	char id[UUID_SIZE];
-	uint64_t written; /* bytes of its input so far */
+	uint64_t written; /* bytes of the command's input so far */
 };
 
 /*
@@ -57,7 +57,7 @@ struct worker_exec {
 enum err exec_start(struct worker_exec *out, struct worker *w, const struct call *call,
 	const char *const *argv, enum grpc_status *status, struct error *e);
 
-/* Checked by Modal's own clients; the worker's limit is said to be twice that. */
+/* The limit of Modal's own clients; the worker's limit is documented as twice that. */
 #define WORKER_ARGUMENTS_MAX ((size_t)65536)
 
 /*
@@ -77,25 +77,25 @@ enum err exec_end_input(struct worker_exec *x, const struct call *call, struct e
 enum err exec_poll(const struct worker_exec *x, const struct call *call, bool *has_ended,
 	enum grpc_status *status, struct error *e);
 
-/* ---- Following it ---- */
+/* ---- Following a command ---- */
 
 enum follow_kind {
 	FOLLOW_OUT,  /* standard output */
 	FOLLOW_ERR,  /* standard error */
-	FOLLOW_EXIT, /* how it ends */
+	FOLLOW_EXIT, /* the exit code */
 };
 
 struct follower {
 	const struct worker_exec *exec;
 	enum follow_kind kind;
-	struct grpc_stream *stream; /* NULL: to be opened, or it is over */
+	struct grpc_stream *stream; /* NULL: not open yet, or the output is over */
 	unsigned generation;        /* the generation of the token that opened the stream */
-	uint64_t offset;            /* bytes so far */
+	uint64_t offset;            /* bytes read so far */
 	int64_t opened_ms;
 	unsigned failures; /* in a row */
 	int64_t failing_since_ms;
 	bool is_over;
-	int exit_code; /* FOLLOW_EXIT: 128 + the signal's number where one ended it */
+	int exit_code; /* FOLLOW_EXIT; 128 + the signal's number where a signal ended the command */
 };
 
 /*
@@ -130,7 +130,7 @@ enum err worker_call_once(struct worker *w, const struct call *call, enum worker
 enum err worker_call(struct worker *w, const struct call *call, enum worker_method method,
 	const ProtobufCMessage *message, ProtobufCMessage **answer, enum grpc_status *status,
 	struct error *e);
-/* *generation: of the token it goes with, for worker_renew_access(). */
+/* *generation: that of the token which the call uses, for worker_renew_access(). */
 enum err worker_begin(struct worker *w, const struct call *call, enum worker_method method,
 	const ProtobufCMessage *message, unsigned *generation, struct grpc_stream **out,
 	struct error *e);

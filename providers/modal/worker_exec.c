@@ -81,7 +81,7 @@ enum err exec_poll(const struct worker_exec *x, const struct call *call, bool *h
 
 /* ---- The input ---- */
 
-/* How much of it has arrived. */
+/* Asks how much of the input has arrived. */
 static enum err ask_written(const struct worker_exec *x, const struct call *call, uint64_t *written,
 	bool *is_closed, struct error *e)
 {

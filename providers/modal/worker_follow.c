@@ -13,9 +13,9 @@
 #define FAILING_MAX_MS 10000
 #define FIRST_PAUSE_MS 10
 #define DOUBLINGS_MAX  5 /* doublings of the pause */
-/* One that stood so long was no failure in a row: proxies end what is silent. */
+/* A break after this time starts a new row of failures: proxies end silent streams. */
 #define STOOD_MS 5000
-/* No system has more: an exit code of 128 and the signal is one byte. */
+/* No system has a larger signal: an exit code of 128 and the signal is one byte. */
 #define SIGNAL_MAX 127
 
 static enum err open_read(struct follower *f, const struct call *call, struct error *e)
@@ -85,7 +85,7 @@ static enum err take_output(struct follower *f, const unsigned char *bytes, size
 	return kind;
 }
 
-/* Which of the two is set tells, not whether it is zero. */
+/* The field that is set decides; its value may be zero. */
 static enum err take_exit(
 	struct follower *f, const unsigned char *bytes, size_t len, struct error *e)
 {
@@ -112,7 +112,7 @@ static enum err take_message(struct follower *f, const unsigned char *bytes, siz
 				      : take_output(f, bytes, len, sink, context, e);
 }
 
-/* ---- When it breaks ---- */
+/* ---- Breaks of a stream ---- */
 
 static bool may_go_on(struct follower *f, const struct call *call, const struct grpc_outcome *out)
 {
