@@ -26,7 +26,7 @@ enum err runloop_look(
 	return kind ? kind : check_alive(b, out, e);
 }
 
-/* ---- Having it run ---- */
+/* ---- Making the devbox run ---- */
 
 static enum err wait_for(struct runloop *b, const struct call *call, enum devbox_phase wanted,
 	struct devbox *d, struct error *e)
@@ -93,9 +93,9 @@ enum err runloop_find(struct runloop *b, const struct call *call, struct error *
 	return kind;
 }
 
-/* ---- Every verb's way to it ---- */
+/* ---- The way of every verb to the devbox ---- */
 
-/* A refusal that its state may explain: it is unknown, or in no state for that. */
+/* A refusal that the devbox's state may explain: it is unknown, or in no state for the request. */
 static bool is_worth_asking(enum err kind)
 {
 	return kind == ERR_NOT_FOUND || kind == ERR_INVALID;

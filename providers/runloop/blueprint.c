@@ -31,7 +31,7 @@ static bool is_usable(struct json_object *blueprint, const char *name)
 		strcmp(rest_text(blueprint, "status", "failed"), "failed") != 0;
 }
 
-/* One that was made before; id "": there is none. */
+/* Looks for a blueprint that was made before; id "": there is none. */
 static enum err find(const struct rest *r, const struct call *call, const char *name, char id[128],
 	struct error *e)
 {

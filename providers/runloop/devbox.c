@@ -34,7 +34,7 @@ static enum devbox_phase phase_of(const char *status)
 	return DEVBOX_RUNNING;
 }
 
-/* When it entered `running` last, or was made. */
+/* The time of the last entry to `running`, or of the making. */
 static int64_t running_since(struct json_object *json)
 {
 	struct json_object *transitions = rest_member(json, "state_transitions");
@@ -92,7 +92,7 @@ enum err devbox_parse(struct devbox *out, struct json_object *json, struct error
 	return ERR_OK;
 }
 
-/* ---- One ---- */
+/* ---- One devbox ---- */
 
 /* Takes the answer. */
 static enum err parse_answer(
@@ -193,7 +193,7 @@ enum err devbox_create(const struct rest *r, const struct call *call, const char
 	return kind ? error_set(e, kind, "%.250s" REST_MAY_EXIST, why.text, "runloop") : ERR_OK;
 }
 
-/* ---- How it is ---- */
+/* ---- The state of a devbox ---- */
 
 enum sandbox_state devbox_state(const struct devbox *d)
 {

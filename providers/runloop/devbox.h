@@ -22,13 +22,14 @@ struct devbox {
 	char name[128]; /* "": none, or longer */
 	enum devbox_phase phase;
 	char status[32]; /* the API's word for the phase */
-	char reason[40]; /* why it has ended, in the API's words; "": it does not say */
+	/* why the devbox has ended, in the API's words; "": the API does not say */
+	char reason[40];
 	/* the start of the last run, in milliseconds since 1970 by the service's clock */
 	int64_t running_ms;
 	/* from running_ms; with is_idle_counted, from the last use; -1: not known */
 	int64_t lifetime_s;
 	bool is_idle_counted;
-	char tunnel[128]; /* the key in the URLs of its ports; "": it has none yet */
+	char tunnel[128]; /* the key in the URLs of the devbox's ports; "": no tunnel is open */
 };
 
 /*
@@ -45,7 +46,9 @@ enum err devbox_look(const struct rest *r, const struct call *call, const char *
  */
 enum err devbox_wait(const struct rest *r, const struct call *call, const char *id,
 	enum devbox_phase wanted, struct devbox *out, struct error *e);
-/* `action`: suspend, resume, keep_alive, shutdown. ERR_INVALID: not in its state. */
+/*
+ * `action`: suspend, resume, keep_alive, shutdown. ERR_INVALID: not possible in the devbox's state.
+ */
 enum err devbox_act(const struct rest *r, const struct call *call, const char *id,
 	const char *action, struct error *e);
 /*
@@ -58,7 +61,7 @@ enum err devbox_open_tunnel(const struct rest *r, const struct call *call, const
 void devbox_port_url(struct buf *out, const struct rest *r, const char *tunnel, unsigned port);
 /*
  * `json`: the body. The devbox is on its way to running when this returns. On failure out->id is
- * the ID of a devbox that was made all the same; "": none is known.
+ * the ID of a devbox that was made all the same; "": no such devbox is known.
  */
 enum err devbox_create(const struct rest *r, const struct call *call, const char *json,
 	struct devbox *out, struct error *e);

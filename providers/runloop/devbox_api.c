@@ -80,7 +80,7 @@ enum err devbox_request_make(struct devbox_request *q, enum http_method method, 
 
 /* ---- The meaning of an answer ---- */
 
-/* The service's refusals, by its documents, are these alone; a gateway says "message", too. */
+/* The service's documents name no other refusals; a gateway's have a "message", too. */
 #define REFUSAL(status_)                                                                           \
 	{                                                                                          \
 		.status = (status_), .members = { { "message", MEMBER_TEXT } }                     \
@@ -116,7 +116,10 @@ enum err devbox_judge(const struct rest *r, const struct rest_ask *ask, int stat
 		return error_set(e, ERR_TIMEOUT, "runloop:%s: %s: the service gave it up%s%s",
 			ask->id, ask->what, colon, words);
 	case 429:
-		/* A devbox that is not there yet is one too many; else it is requests. */
+		/*
+		 * Without an id the request makes a devbox, so there are too many of them; else of
+		 * requests.
+		 */
 		return error_set(e, *ask->id ? ERR_BUSY : ERR_QUOTA,
 			"runloop: %s: too many requests or devboxes%s%s; try again later",
 			ask->what, colon, words);
@@ -124,7 +127,7 @@ enum err devbox_judge(const struct rest *r, const struct rest_ask *ask, int stat
 	}
 }
 
-/* ---- Asking for what takes long ---- */
+/* ---- Requests that take long ---- */
 
 int devbox_hold_s(const struct call *call)
 {
@@ -158,7 +161,7 @@ static enum err pause_for(const struct call *call, int64_t ms, struct error *e)
 	return kind == ERR_TIMEOUT ? ERR_OK : kind;
 }
 
-/* One answer. *is_late: it was 408, and may be asked for again. */
+/* One answer. *is_late: the answer was 408, and the request may be sent again. */
 static enum err ask_once(const struct rest *r, const struct call *call, const struct rest_ask *ask,
 	struct json_object **json, bool *may_have_arrived, bool *is_late, struct error *e)
 {

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "All": a number that every implementation can hold. */
+/* All lines: a number that every implementation can hold. */
 #define LINES "1000000"
 /*
  * The time before output that is wanted soon is read as it comes: a command that ends earlier is
@@ -19,10 +19,10 @@
 #define SOON_S 2
 /* The time for ending a command whose output is not wanted any more. */
 #define END_MS 10000
-/* A command in which every character is escaped, and what stands around it. */
+/* A command in which every character is escaped, and the JSON around it. */
 #define BODY_MAX ((size_t)2 * EXECUTION_COMMAND_MAX + 1024)
 
-/* ---- Starting it ---- */
+/* ---- The start ---- */
 
 static enum err put_body(
 	struct buf *out, const struct execution *x, const struct call *call, struct error *e)
@@ -76,7 +76,7 @@ static enum err start(struct execution *x, const struct rest *r, const struct ca
 	return kind;
 }
 
-/* ---- Waiting for its end ---- */
+/* ---- Waiting for the end ---- */
 
 static enum err wait_for_end(struct execution *x, const struct rest *r, const struct call *call,
 	const char *execution_id, struct json_object **json, struct error *e)
@@ -193,7 +193,7 @@ enum err execution_run(
 	return kind ? kind : take_status(x, view, e);
 }
 
-/* ---- One that goes on ---- */
+/* ---- A command that goes on ---- */
 
 static enum err start_behind(struct execution *x, const struct rest *r, const struct call *call,
 	struct json_object **json, struct error *e)

@@ -20,7 +20,7 @@ struct execution {
 	const char *id;      /* the devbox's id */
 	const char *command; /* for a bash of its own, in the home directory and without input */
 	const struct remote_upload *upload; /* a file that the command waits for; NULL: none */
-	bool is_followed;                   /* output is wanted soon, not when it has ended */
+	bool is_followed;                   /* output is wanted as it comes, not at the end */
 	execute_sink sink;
 	void *sink_context;
 	/* Results. */

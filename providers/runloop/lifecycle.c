@@ -20,7 +20,7 @@ static enum err runloop_connect(const struct provider_config *cfg, const struct 
 	return kind;
 }
 
-/* ---- How it is ---- */
+/* ---- The state of a devbox ---- */
 
 static int64_t kept_ms(struct runloop *b)
 {
@@ -95,7 +95,7 @@ static enum err runloop_delete(
 	return kind ? kind : delete_one(&b->api.rest, call, b->at.id, e);
 }
 
-/* ERR_INVALID is also what one says that is suspended already. */
+/* ERR_INVALID is also the answer for a devbox that is suspended already. */
 static enum err suspend(struct runloop *b, const struct call *call, struct error *e)
 {
 	struct error why = { 0 };
@@ -126,7 +126,7 @@ static enum err runloop_resume(struct provider *p, const struct call *call, stru
 	return runloop_wake(runloop_of(p), call, e);
 }
 
-/* By as much as it was made with: the service takes no number. */
+/* The service extends by the time that the devbox was made with, since it takes no number. */
 static enum err runloop_extend(
 	struct provider *p, const struct call *call, int64_t seconds, struct error *e)
 {

@@ -6,7 +6,7 @@
 /* The beginning of the service's ids. A name that begins so as well is not looked for. */
 #define ID_BEGIN "dbx_"
 
-/* The API finds devboxes by their id only, so all are asked for. Names need not differ. */
+/* The API finds devboxes by their ids only, so all are asked for. Several may have one name. */
 struct search {
 	const char *wanted;
 	char id[128]; /* the first devbox of this name; "": none yet */

@@ -8,7 +8,7 @@
 
 /* Linux's longest argument. */
 #define ARGUMENT_MAX 131071
-/* As text it is a third more, and the whole command may have no more than that. */
+/* A file as text takes a third more, and the whole command has the limit of one argument. */
 #define INLINE_MAX ((size_t)64 * 1024)
 /*
  * At this size the third more that text takes costs more than the second request that a file takes.

@@ -12,7 +12,7 @@
 struct runloop {
 	struct attachment at;
 	struct rest_account api;
-	int64_t kept_ms; /* at.lock; monotonic: when it was kept alive last; 0: never */
+	int64_t kept_ms; /* at.lock; the monotonic time of the last keep_alive; 0: never */
 };
 
 extern const struct provider_ops runloop_provider;
@@ -44,7 +44,7 @@ enum err runloop_resolve(struct runloop *b, const struct call *call, struct erro
  */
 enum err runloop_look(
 	struct runloop *b, const struct call *call, struct devbox *out, struct error *e);
-/* Until it runs, whatever it did. Resumes it. */
+/* Resumes the devbox from any state, and waits until it runs. */
 enum err runloop_wake(struct runloop *b, const struct call *call, struct error *e);
 /*
  * Makes the devbox run: waits for one that starts, and resumes a suspended one where that is
@@ -52,7 +52,7 @@ enum err runloop_wake(struct runloop *b, const struct call *call, struct error *
  */
 enum err runloop_find(struct runloop *b, const struct call *call, struct error *e);
 
-/* *is_done: it may have been done, so it must not be done again. */
+/* *is_done: the step may have been done, so it must not be done again. */
 typedef enum err (*runloop_step)(
 	struct runloop *b, const struct call *call, void *context, bool *is_done, struct error *e);
 /* Does the step, and once more when it was refused because the devbox was suspended. */
@@ -61,7 +61,7 @@ enum err runloop_reach(struct runloop *b, const struct call *call, runloop_step 
 
 /* ---- run.c ---- */
 
-/* Without its context, a struct runloop. */
+/* All fields but the context, which is a struct runloop. */
 extern const struct remote_ops runloop_remote;
 
 /* ---- create.c: a slot of the table ---- */
