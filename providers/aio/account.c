@@ -20,7 +20,7 @@
 #define IPV6_BYTES "0123456789abcdefABCDEF:."
 
 struct place {
-	char host[AIO_HOST_MAX + 1]; /* "": not given; one of IPv6 without [] */
+	char host[AIO_HOST_MAX + 1]; /* "": not given; an address of IPv6 has no [] */
 	const char *scheme;          /* "http", "https"; NULL: not given */
 	long port;                   /* 0: not given */
 };
@@ -167,7 +167,7 @@ static void put_url(struct aio_address *out, const char *scheme, const struct pl
 		*c = *c == ':' ? '-' : *c;
 }
 
-/* `url` is that of http. */
+/* `url`: the address with the scheme http. */
 static bool is_plain(const struct place *p, const char *url)
 {
 	if (p->scheme)

@@ -29,5 +29,5 @@ struct aio_address {
 /* The second port to look at where the first one was guessed. */
 #define AIO_OTHER_PORT 8090
 
-/* `id` may be NULL. ERR_INVALID: the ID or a variable, by its name. */
+/* `id` may be NULL. ERR_INVALID: the text names the ID or the variable that is wrong. */
 enum err aio_address_read(struct aio_address *out, const char *id, struct error *e);

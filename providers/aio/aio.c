@@ -23,8 +23,8 @@ static struct aio *aio_of(struct provider *p)
 /* ---- Asking the service ---- */
 
 /*
- * A bearer is a key or, where the container was started for those, a JWT. An image that was started
- * with neither wants none.
+ * The bearer token is a key or, where the container was started for JWTs, a JWT. An image that was
+ * started with neither needs none.
  */
 static enum err open_account(struct aio *a, const struct provider_config *cfg, struct error *e)
 {
@@ -110,7 +110,7 @@ static enum err check_user(
 		a->address.id, user, wanted);
 }
 
-/* $WORKSPACE of the image; that of older ones is the home directory. */
+/* $WORKSPACE of the image; older images have the home directory instead. */
 static const char *working_dir(struct json_object *about)
 {
 	const char *workspace = rest_text(about, "workspace", "");
@@ -142,7 +142,7 @@ static enum err aio_connect(const struct provider_config *cfg, const struct call
 			&(struct sandbox_info){ .state = SANDBOX_RUNNING, .expires_s = -1 });
 	if (!kind && !cfg->account_only)
 		kind = attachment_attach(&a->at, &remote, cfg, working_dir(about), call, e);
-	/* A terminal gives no output before the end: a command's record has the changes then. */
+	/* A terminal gives no output before the end, so changes are in a command's record there. */
 	if (!kind && a->sessions.is_shell)
 		a->at.remote.ops.listen = NULL;
 	if (!kind)
@@ -185,7 +185,7 @@ static enum err find_port(const struct provider_config *cfg, const struct call *
 	return aio_address_read(address, id, e);
 }
 
-/* The one that is there, since nothing in the interface makes another. */
+/* The sandbox is the one that exists, since the interface cannot make another. */
 static enum err aio_create(
 	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e)
 {
@@ -225,7 +225,10 @@ static enum err aio_info(
 	return kind;
 }
 
-/* Source: the vendor's guide, basic/proxy.md. Where there is a key, it is asked for there, too. */
+/*
+ * Source: the vendor's guide, basic/proxy.md. A container with a key asks for the key at this URL,
+ * too.
+ */
 static enum err aio_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
 	struct error *e)
 {

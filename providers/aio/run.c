@@ -32,10 +32,11 @@ struct bash_run {
 	bool is_stream; /* output is wanted while the program runs */
 
 	char session[SESSION_ID_SIZE], command[SESSION_ID_SIZE];
-	bool is_reused;            /* the session, which may be gone without our knowing */
+	/* the session was used before, so it may be gone without notice */
+	bool is_reused;
 	int64_t out_at, err_at;    /* bytes passed on */
 	bool is_running, has_more; /* as the last answer said: goes on, had something new */
-	unsigned hasty;            /* answers in a row that had */
+	unsigned hasty;            /* answers in a row that had something new */
 	int exit_code;
 };
 
@@ -215,7 +216,7 @@ static enum err follow(struct bash_run *run, struct error *e)
 	return kind;
 }
 
-/* ---- One run ---- */
+/* ---- A run ---- */
 
 static enum err send_both(struct bash_run *run, const struct rest_ask *ask,
 	struct json_object **answer, struct error *e)
@@ -246,7 +247,7 @@ static enum err exec(struct bash_run *run, struct error *e)
 	return kind;
 }
 
-/* In a session of its own: whatever is left in one after a failure ends with it. */
+/* A run has a session of its own: after a failure the session is ended with all that runs in it. */
 static enum err run_once(struct bash_run *run, struct error *e)
 {
 	struct sessions *sessions = &run->asked.a->sessions;

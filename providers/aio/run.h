@@ -5,7 +5,7 @@
 
 #include "providers/aio/aio.h"
 
-/* Linux's longest argument, of which the whole text is one: `bash -c TEXT`. */
+/* Linux's longest argument: the whole text is one argument of `bash -c TEXT`. */
 #define AIO_TEXT_MAX 131071
 
 struct aio_run_request {
@@ -17,8 +17,8 @@ struct aio_run_request {
 	const struct remote_upload *upload; /* NULL: none */
 };
 
-/* Milliseconds that the service may hold an answer: less than the caller's patience. */
+/* The milliseconds that the service may hold an answer: less than the call's limit. */
 int64_t aio_answer_ms(const struct call *call);
 
-/* By /v1/shell. As aio_run(); ERR_UNSUPPORTED: the image has none either. */
+/* As aio_run(), but by /v1/shell. ERR_UNSUPPORTED: the image does not have that either. */
 enum err aio_shell_run(struct aio_run_request *asked, int *exit_code, struct error *e);

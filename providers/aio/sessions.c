@@ -42,7 +42,7 @@ void sessions_release(struct sessions *s)
 	cleanup_close(&s->places_fd);
 }
 
-/* ---- Taking one ---- */
+/* ---- Taking a session ---- */
 
 static enum err take_place(struct sessions *s, const struct call *call, struct error *e)
 {
@@ -94,7 +94,7 @@ enum err sessions_make(
 			     s->sandbox);
 }
 
-/* ---- Giving it back ---- */
+/* ---- Giving a session back ---- */
 
 void sessions_put(struct sessions *s, const char *id)
 {

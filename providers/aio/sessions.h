@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Longer than any that the service makes (UUIDs). */
+/* Longer than the ids of the service (UUIDs). */
 #define SESSION_ID_SIZE 80
 /*
  * Some images allow 10 sessions in all (1.9.3 to 1.11.0; 50 otherwise), and other clients may use
@@ -22,10 +22,10 @@
 #define SESSIONS_MAX 8
 
 struct sessions {
-	const struct rest *rest; /* outlives it */
+	const struct rest *rest; /* must outlive the struct */
 	const char *sandbox;     /* the sandbox's ID, for messages; outlives the struct */
-	int places_fd;           /* an eventfd that counts those not in use */
-	atomic_bool is_shell;    /* the image has no /v1/bash; set once, while none is idle */
+	int places_fd;           /* an eventfd that counts the places not in use */
+	atomic_bool is_shell;    /* the image has no /v1/bash; set once, while no session is idle */
 	pthread_mutex_t lock;
 	size_t idle;                             /* lock */
 	char ids[SESSIONS_MAX][SESSION_ID_SIZE]; /* the idle sessions; lock */
@@ -34,7 +34,7 @@ struct sessions {
 /* On failure there is nothing to release. */
 enum err sessions_init(
 	struct sessions *s, const struct rest *rest, const char *sandbox, struct error *e);
-/* Closes them. None may be in use. */
+/* Closes the sessions. None may be in use. */
 void sessions_release(struct sessions *s);
 
 /*
@@ -43,7 +43,7 @@ void sessions_release(struct sessions *s);
  */
 enum err sessions_take(
 	struct sessions *s, const struct call *call, char id[SESSION_ID_SIZE], struct error *e);
-/* For a command that must be ended by its session, when there was no idle one. */
+/* Makes a session for a command that must be ended by its session, when there was no idle one. */
 enum err sessions_make(
 	struct sessions *s, const struct call *call, char id[SESSION_ID_SIZE], struct error *e);
 /* The session is idle again. `id` "": the session's id is not known, and only its place is free. */

@@ -31,14 +31,14 @@
 /* The random part of the script's name, which no other user of /tmp may guess. */
 #define NAME_BYTES  8
 #define SCRIPT_SIZE 512
-/* Removes itself, so that nothing stays in the sandbox. $P begins each line. */
+/* The script removes itself, so that nothing stays in the sandbox. $P begins each line. */
 #define SCRIPT_BEGIN                                                                               \
 	"rm -f -- \"$0\"; P=%s\n"                                                                  \
 	"lines() { base64 -w 68 | { n=0; while read -r l; do echo \"$P$1$l\"; n=$((n + ${#l})); "  \
 	"done; echo \"$P$1=$n\"; }; }\n"                                                           \
 	"{ { { "
 #define SCRIPT_END " 3>&-; echo \"${P}x$?\" >&3; } | lines o >&3; } 2>&1 | lines e >&3; } 3>&1\n"
-/* Bytes of a line before its base64, and of a whole one decoded. */
+/* The bytes of a line before its base64, and of a whole line decoded. */
 #define PIECE_MAX 256
 
 struct shell_run {
@@ -50,7 +50,7 @@ struct shell_run {
 	 * -1: no end line came
 	 */
 	long characters[2], said[2];
-	int exit_code; /* -1: it did not come */
+	int exit_code; /* -1: no line of the exit code came */
 };
 
 /* ---- The requests ---- */
@@ -128,7 +128,7 @@ static enum err pass_piece(
 		    : run->asked->sink(run->asked->sink_context, stream, piece.bytes, piece.len, e);
 }
 
-/* A line of the terminal, without its end. */
+/* Takes a line of the terminal, without its end. */
 static enum err take_line(struct shell_run *run, const char *line, size_t len, struct error *e)
 {
 	if (len < NONCE_LEN + 2 || strncmp(line, run->nonce, NONCE_LEN))
@@ -171,7 +171,10 @@ static enum err take_output(struct shell_run *run, const char *text, struct erro
 	return kind ? kind : check_whole(run, e);
 }
 
-/* `data`: of an exec or a view, both of which have the output once it has ended. */
+/*
+ * `data`: the answer to an exec or a view, both of which have the output once the program has
+ * ended.
+ */
 static enum err take_result(struct shell_run *run, struct json_object *data, struct error *e)
 {
 	const char *status = rest_text(data, "status", "");
@@ -186,7 +189,7 @@ static enum err take_result(struct shell_run *run, struct json_object *data, str
 	return take_output(run, rest_text(data, "output", ""), e);
 }
 
-/* ---- One run ---- */
+/* ---- A run ---- */
 
 static enum err ask_result(struct shell_run *run, const struct rest_ask *ask, struct error *e)
 {
@@ -199,7 +202,7 @@ static enum err ask_result(struct shell_run *run, const struct rest_ask *ask, st
 	return kind ? kind : take_result(run, rest_member(answer, "data"), e);
 }
 
-/* Waits some seconds for its end, and looks. */
+/* Waits some seconds for the program's end, and asks. */
 static enum err look_again(struct shell_run *run, struct error *e)
 {
 	AUTO_BUF struct buf wait = BUF_INIT(1024), view = BUF_INIT(1024);

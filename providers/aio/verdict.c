@@ -16,7 +16,7 @@ static bool is_about_session(const char *path)
 
 /* ---- The origin of an answer ---- */
 
-/* The key is wanted by the container's own proxy, in a page of its own. */
+/* The container's own proxy asks for the key with a page of its own. */
 static const struct frame_form forms[] = {
 	{ .members = { { "detail", MEMBER_ANY } } },
 	{ .members = { { "success", MEMBER_BOOLEAN }, { "message", MEMBER_ANY } } },
@@ -63,7 +63,7 @@ static enum err say_failed(const struct rest_ask *ask, struct json_object *json,
 
 /* ---- A status ---- */
 
-/* `detail` is a sentence, or a list of what is wrong with a body: the first of them. */
+/* `detail` is a sentence, or a list of the faults of a body: the first is taken. */
 static void find_words(struct json_object *json, char *out, size_t size)
 {
 	struct json_object *list = rest_member(json, "detail");

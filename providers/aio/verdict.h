@@ -10,9 +10,9 @@
 
 #include "providers/rest/rest.h"
 
-/* The service's own answers: of a file that is downloaded, and others. */
+/* The service's own answers: the content of a file, and all others. */
 extern const struct vendor_frame aio_frame, aio_file_frame;
 
-/* A rest_judge. Its text begins with the sandbox: "aio:localhost_8080: uploading: ...". */
+/* A rest_judge. The error's text begins with the sandbox: "aio:localhost_8080: uploading: ...". */
 enum err aio_judge(const struct rest *r, const struct rest_ask *ask, int status,
 	struct json_object *json, const struct http_answer *answer, struct error *e);
