@@ -48,8 +48,8 @@ const char *user_shell_auto(unsigned caps)
 /* ---- The text ---- */
 
 /*
- * The text before the command: files that bash does not read by itself. $1 is the directory to go
- * back to; "": none. The text stands in single quotes, so it must not have any.
+ * The text before the command: it reads the files that bash does not read by itself. $1 is the
+ * directory to go back to; "": none. The text stands in single quotes, so it must not have any.
  */
 #define IN_BASH "[ -z \"$BASH_VERSION\" ] || "
 #define GO_BACK "[ -z \"$1\" ] || command cd -- \"$1\"\nshift\n"

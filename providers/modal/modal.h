@@ -55,9 +55,7 @@ enum err modal_note_gone(struct modal *m, const struct error *why, struct error 
 enum err modal_explain(struct modal *m, const struct call *call, enum err kind,
 	enum grpc_status status, struct error *e);
 
-/*
- * ---- run.c: the functions that remote.h needs, with the struct modal as their context ----
- */
+/* ---- run.c: the functions for remote.h, whose context is the struct modal ---- */
 
 enum err modal_run(void *context, const struct call *call, const char *const *argv, unsigned flags,
 	const struct remote_upload *upload, execute_sink sink, void *sink_context, int *exit_code,

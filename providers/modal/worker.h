@@ -20,10 +20,10 @@
 struct worker;
 struct server_clock;
 
-/* the address of the URL's host, whose name need not be in the DNS; NULL: none */
+/* Owned strings. */
 struct worker_access {
 	char *url, *jwt;
-	/* the URL's host by another name, which need not be in the DNS; NULL: none */
+	/* the address of the URL's host, whose name need not be in the DNS; NULL: none */
 	char *address;
 };
 
