@@ -117,8 +117,8 @@ enum err devbox_judge(const struct rest *r, const struct rest_ask *ask, int stat
 			ask->id, ask->what, colon, words);
 	case 429:
 		/*
-		 * Without an id the request makes a devbox, so there are too many of them; else of
-		 * requests.
+		 * A request about one devbox exceeds the limit on requests. Another may exceed the
+		 * limit on devboxes.
 		 */
 		return error_set(e, *ask->id ? ERR_BUSY : ERR_QUOTA,
 			"runloop: %s: too many requests or devboxes%s%s; try again later",
