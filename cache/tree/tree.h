@@ -802,8 +802,9 @@ void tree_invalidate_entries(struct tree *t, struct inode *dir);
 /* Invalidates all that is below `dir`. */
 void tree_invalidate_below(struct tree *t, struct inode *dir);
 /*
- * What is believed of `dir` and its entries at least until `from`, is believed until `until` if
- * that is later; not where all came into doubt since the `seen` of `from`.
+ * Attributes and names of `dir` and its entries that are valid at least until `from` are valid
+ * until `until` if that is later. Nothing changes where all was invalidated since the `seen` of
+ * `from`.
  */
 void tree_extend_validity(struct tree *t, struct inode *dir, const struct tree_listing *from,
 	const struct tree_listing *until);

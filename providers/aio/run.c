@@ -97,14 +97,14 @@ static enum err put_output(const struct bash_run *run, struct buf *body, struct 
 	return buf_check(body, "a question", e);
 }
 
-static struct rest_ask ask_with(
-	const struct bash_run *run, const char *path, const struct buf *body)
+struct rest_ask aio_run_ask(
+	const struct aio_run_request *asked, const char *path, const struct buf *body)
 {
 	return (struct rest_ask){ .method = HTTP_POST,
 		.path = path,
 		.body = buf_text(body),
 		.what = "running a program",
-		.id = run->asked.a->address.id };
+		.id = asked->a->address.id };
 }
 
 /* ---- The answers ---- */
@@ -181,7 +181,7 @@ static enum err ask_for_more(struct bash_run *run, struct error *e)
 	AUTO_JSON struct json_object *answer = NULL;
 	AUTO_BUF struct buf body = BUF_INIT(1024);
 	enum err kind = put_output(run, &body, e);
-	struct rest_ask ask = ask_with(run, "/v1/bash/output", &body);
+	struct rest_ask ask = aio_run_ask(&run->asked, "/v1/bash/output", &body);
 
 	ask.flags = HTTP_REPEATABLE;
 	if (!kind)
@@ -233,7 +233,7 @@ static enum err exec(struct bash_run *run, struct error *e)
 	AUTO_JSON struct json_object *answer = NULL;
 	AUTO_BUF struct buf body = BUF_INIT(BODY_MAX);
 	enum err kind = put_exec(run, &body, e);
-	struct rest_ask ask = ask_with(run, "/v1/bash/exec", &body);
+	struct rest_ask ask = aio_run_ask(&run->asked, "/v1/bash/exec", &body);
 
 	if (kind)
 		return kind;

@@ -20,5 +20,9 @@ struct aio_run_request {
 /* The milliseconds that the service may hold an answer: less than the call's limit. */
 int64_t aio_answer_ms(const struct call *call);
 
+/* A request of the program's; `body` stays the caller's, and as it is. */
+struct rest_ask aio_run_ask(
+	const struct aio_run_request *asked, const char *path, const struct buf *body);
+
 /* As aio_run(), but by /v1/shell. ERR_UNSUPPORTED: the image does not have that either. */
 enum err aio_shell_run(struct aio_run_request *asked, int *exit_code, struct error *e);

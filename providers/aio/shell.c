@@ -55,16 +55,6 @@ struct shell_run {
 
 /* ---- The requests ---- */
 
-static struct rest_ask ask_with(
-	const struct shell_run *run, const char *path, const struct buf *body)
-{
-	return (struct rest_ask){ .method = HTTP_POST,
-		.path = path,
-		.body = buf_text(body),
-		.what = "running a program",
-		.id = run->asked->a->address.id };
-}
-
 static enum err upload_script(const struct shell_run *run, struct error *e)
 {
 	const struct aio_run_request *asked = run->asked;
@@ -208,14 +198,14 @@ static enum err look_again(struct shell_run *run, struct error *e)
 	AUTO_BUF struct buf wait = BUF_INIT(1024), view = BUF_INIT(1024);
 	int64_t seconds = aio_answer_ms(run->asked->call) / 1000;
 	enum err kind = put_session(run, seconds ? seconds : 1, &wait, e);
-	struct rest_ask ask = ask_with(run, "/v1/shell/wait", &wait);
+	struct rest_ask ask = aio_run_ask(run->asked, "/v1/shell/wait", &wait);
 
 	ask.flags = HTTP_REPEATABLE;
 	if (!kind)
 		kind = rest_perform(&run->asked->a->account.rest, run->asked->call, &ask, NULL, e);
 	if (!kind)
 		kind = put_session(run, 0, &view, e);
-	ask = ask_with(run, "/v1/shell/view", &view);
+	ask = aio_run_ask(run->asked, "/v1/shell/view", &view);
 	ask.flags = HTTP_REPEATABLE;
 	return kind ? kind : ask_result(run, &ask, e);
 }
@@ -224,7 +214,7 @@ static enum err exec(struct shell_run *run, struct error *e)
 {
 	AUTO_BUF struct buf body = BUF_INIT(1024);
 	enum err kind = put_exec(run, &body, e);
-	struct rest_ask ask = ask_with(run, "/v1/shell/exec", &body);
+	struct rest_ask ask = aio_run_ask(run->asked, "/v1/shell/exec", &body);
 
 	if (!kind)
 		kind = ask_result(run, &ask, e);

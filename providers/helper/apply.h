@@ -69,7 +69,7 @@ enum err work_carry_out(struct work *w, struct error *e);
 /* The change is refused for good: removes what was made for this change alone. */
 void work_refused(const struct work *w);
 void work_describe(struct work *w);
-/* Of one that was refused before: the directories as they are now. */
+/* Fills in the directories as they are now, for a change that was refused before. */
 void work_tell_parents(struct work *w);
 void work_release(struct work *w);
 
