@@ -30,7 +30,6 @@ struct op {
 	struct inode *made;
 	struct inode *moved[2]; /* inodes whose own names change, `made` among them */
 	struct expect over;     /* CHANGE_RENAME: the file at the new name when it was decided */
-	bool is_barrier;        /* moves a directory: no op overtakes it, and it overtakes none */
 	uint64_t order;
 	uint64_t sequence;   /* the number under which an earlier mount sent it; 0: not sent */
 	uint64_t number;     /* the journal's entry, the first where there are pieces */
@@ -46,25 +45,21 @@ struct op {
 	/* The names and numbers of an op of an earlier mount (replay_names.c); else none. */
 	struct named *named;
 	size_t named_count;
-	bool is_urgent;       /* a call waits for the op */
-	bool is_counted;      /* left in a recorded batch */
-	bool is_small_save;   /* a part of a small save: large contents do not hold it up */
-	bool may_wait;        /* not worth a request of its own: leaves with others */
-	bool is_recovered;    /* made by an earlier mount: touches no known inode */
-	bool is_inherited;    /* is_recovered, or queued in place of such an op */
-	bool outcome_unknown; /* contents that left in a plain batch without an answer */
-	bool is_verified;     /* contents that are there: the version does not matter */
-	bool is_lost;         /* will fail, since an op that it needs was refused */
-	bool has_failed;      /* is_lost, and the failure is reported */
-	bool is_again;        /* refused, and queued again for another name */
-	bool is_unasked;      /* no call asked for it: keeps a time that is shown, or tidies */
-	bool tidies;          /* removes a staged file whose contents were refused */
-	bool is_needless;     /* a shown time or a removal was refused: the file is gone */
-	bool is_overtaken; /* the version was handed on or taken over: answers do not change it */
-	uint64_t awaits;   /* the gathering in which the op must not leave; 0: none */
-	uint64_t left_by;  /* the gathering of its present or last batch */
-	bool is_beside;    /* about the staged file that will replace the target */
-	bool is_used;      /* deferred, and other ops changed its staged file */
+	uint64_t awaits;    /* the gathering in which the op must not leave; 0: none */
+	uint64_t left_by;   /* the gathering of its present or last batch */
+	unsigned conflicts; /* names that others have taken */
+	/*
+	 * The flags: first what the op is, from its making on; then what is wanted of it; then what
+	 * became of it. They are bytes and no bits, because the sender sets is_verified without the
+	 * lock.
+	 */
+	bool is_barrier;    /* moves a directory: no op overtakes it, and it overtakes none */
+	bool is_small_save; /* a part of a small save: large contents do not hold it up */
+	bool is_recovered;  /* made by an earlier mount: touches no known inode */
+	bool is_inherited;  /* is_recovered, or queued in place of such an op */
+	bool is_unasked;    /* no call asked for it: keeps a time that is shown, or tidies */
+	bool tidies;        /* removes a staged file whose contents were refused */
+	bool is_beside;     /* about the staged file that will replace the target */
 	/*
 	 * A file that others put at the new name is replaced. But if others may have come long
 	 * before, as after a crash or an attempt without an answer, that is a conflict.
@@ -72,7 +67,17 @@ struct op {
 	bool may_replace;
 	/* A change that others made to the file meanwhile wins, however short ago it was. */
 	bool loses_conflict;
-	unsigned conflicts; /* names that others have taken */
+	bool is_urgent;       /* a call waits for the op */
+	bool may_wait;        /* not worth a request of its own: leaves with others */
+	bool is_used;         /* deferred, and other ops changed its staged file */
+	bool is_counted;      /* left in a recorded batch */
+	bool outcome_unknown; /* contents that left in a plain batch without an answer */
+	bool is_verified;     /* contents that are there: the version does not matter */
+	bool is_overtaken; /* the version was handed on or taken over: answers do not change it */
+	bool is_again;     /* refused, and queued again for another name */
+	bool is_needless;  /* a shown time or a removal was refused: the file is gone */
+	bool is_lost;      /* will fail, since an op that it needs was refused */
+	bool has_failed;   /* is_lost, and the failure is reported */
 };
 
 TAILQ_HEAD(op_list, op);
