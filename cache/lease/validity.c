@@ -162,6 +162,8 @@ static void establish(struct validity *t, const struct listing *l)
 	t->from = l->learned.audits_from;
 	t->begun_ms = l->asked_ms;
 	t->cost_ms = monotonic_ms() - l->asked_ms;
+	log_debug(LOG_LEASE, "an audit took %lld ms: what is known is valid again",
+		(long long)t->cost_ms);
 	is_received_locked(t, &l->learned);
 	pthread_mutex_unlock(&t->lock);
 	stats_add(&t->cache->stats, STATS_AUDITS, 1);
@@ -182,6 +184,8 @@ static enum err run_audit(
 		kind = error_set(e, ERR_STALE, "the sandbox's clock was set back");
 	if (!kind)
 		establish(t, &l);
+	else
+		log_debug(LOG_LEASE, "an audit failed: %s", e->text);
 	listing_release(&l);
 	return kind;
 }

@@ -50,7 +50,7 @@ for n in range(dirs):
     os.makedirs(lib)
     os.close(os.open(f"{lib}/index.js", os.O_CREAT | os.O_WRONLY, 0o644))
 END
-mount_sandbox manydirs
+mount_sandbox manydirs log=warn:lease=debug
 mkdir "$MNT/out"
 ls -R "$MNT" >/dev/null
 ok "there is a stream" wait_until "$PATIENCE" streams_again
@@ -63,6 +63,7 @@ kill -KILL $(watchers)
 ok "the stream is cut" wait_until "$PATIENCE" is_cut
 touch "$STORE/src/packages/0/component-number-7/lib/late"
 ok "it begins again" wait_until "$PATIENCE" streams_again
+ok "its audit is traced" grep -q 'lease: debug: an audit took [0-9]* ms' "$LOG"
 ok "what was changed meanwhile is seen" test -e "$MNT/src/packages/0/component-number-7/lib/late"
 reset
 ok "files are made again" make_files b
