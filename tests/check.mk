@@ -36,7 +36,8 @@ $(foreach l,$(TEST_LAYERS),$(eval $(call layer_test,$l)))
 
 # ---- Programs that the scripts of tests/mount run -------------------------------------------------
 
-TEST_PROGRAMS := oracle posix stress relay
+TEST_PROGRAMS := oracle posix stress relay field
+EXT_field      = $(shell $(PKG_CONFIG) --libs json-c)
 TEST_BIN      := $B/tests/bin
 
 define test_program

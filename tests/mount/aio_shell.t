@@ -25,7 +25,7 @@ is "a command has its exit code and both outputs" "$? $(cat out) $(cat err)" "3 
 ctl exec "$SOURCE" 'seq 20000' >out
 is "a long output comes whole" "$(cksum <out)" "$(seq 20000 | cksum)"
 echo 'kill -KILL $$' >"$MNT/.sandbox/exec"
-is "the end by a signal is told" "$(field exit_code <"$MNT/.sandbox/exec")" 137
+is "the end by a signal is told" "$(field_of exit_code <"$MNT/.sandbox/exec")" 137
 
 ctl exec "$SOURCE" 'echo theirs >theirs'
 ok "what a command made is seen" wait_until "$PATIENCE" grep -qx theirs "$MNT/theirs"
@@ -33,7 +33,7 @@ echo 'echo begun; exec sleep 600' >"$MNT/.sandbox/spawn"
 ok "a job runs beside the mount" wait_until "$PATIENCE" grep -qx begun "$MNT/.sandbox/jobs/1/output"
 echo TERM >"$MNT/.sandbox/jobs/1/kill"
 has_ended() {
-	[ "$(field state <"$MNT/.sandbox/jobs/1/status")" = exited ]
+	[ "$(field_of state <"$MNT/.sandbox/jobs/1/status")" = exited ]
 }
 ok "and ends by a signal" wait_until "$PATIENCE" has_ended
 unmount

@@ -15,7 +15,7 @@ langsmith | runloop) takes_env=1 ;;
 esac
 
 count() {
-	ctl list "$PROVIDER" --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))'
+	ctl list "$PROVIDER" --json | field_of
 }
 
 nothing_left() {
@@ -50,7 +50,7 @@ END
 # ran COMMAND: its output, through the mount `dir`.
 ran() {
 	printf '%s\n' "$1" >dir/.sandbox/exec
-	field output <dir/.sandbox/exec
+	field_of output <dir/.sandbox/exec
 }
 
 if [ "$PROVIDER" = aio ]; then
@@ -146,7 +146,7 @@ is "the name alone is printed" "$(printf '%s\n' "$name" | wc -l)" 1
 is "it is there" "$(ctl list "$PROVIDER" | sed 1d | cut -d' ' -f1)" "$name"
 is "and its programs run" "$(ctl exec "$name" 'echo hello' </dev/null)" hello
 ctl delete "$name"
-is "as JSON" "$(ctl create "$PROVIDER" --json | field provider)" "$PROVIDER"
+is "as JSON" "$(ctl create "$PROVIDER" --json | field_of provider)" "$PROVIDER"
 ctl delete "$(ctl list "$PROVIDER" | sed 1d | cut -d' ' -f1)"
 fails "one whose name cannot be told" sh -c '"$1" create "$2" >/dev/full' - "$SANDBOXCTL" "$PROVIDER"
 is "is not left behind" "$(count)" 0
@@ -213,8 +213,8 @@ modal)
 	name=$(ctl create modal --app another.app --name same)
 	name2=$(ctl create modal --name same)
 	fails "a name is unique in its app" ctl create modal --name same
-	is "it is looked up in the app that is named" "modal:$(ctl info modal:same --app another.app --json | field id)" "$name"
-	is "else in ours" "modal:$(ctl info modal:same --json | field id)" "$name2"
+	is "it is looked up in the app that is named" "modal:$(ctl info modal:same --app another.app --json | field_of id)" "$name"
+	is "else in ours" "modal:$(ctl info modal:same --json | field_of id)" "$name2"
 	fails "and in no other" ctl info modal:same --app nowhere
 	is "the list has those of all apps" "$(count)" 2
 	ctl delete "$name"
@@ -251,16 +251,16 @@ langsmith)
 esac
 if [ -n "$blocks_network" ]; then
 	name=$(ctl create "$PROVIDER" --block-network)
-	is "its network is blocked" "$(vendor_request GET "$ADMIN/network/${name#*:}" | field blocked)" True
+	is "its network is blocked" "$(vendor_request GET "$ADMIN/network/${name#*:}" | field_of blocked)" true
 	ctl delete "$name"
 	name=$(ctl create "$PROVIDER" --allow PyPI.org --allow 10.0.0.0/8 --allow '*.npmjs.org' --allow 8.8.8.8)
 	is "what it may reach is allowed" \
-		"$(vendor_request GET "$ADMIN/network/${name#*:}" | field allowed | tr ' ' '\n' | sort | tr '\n' ' ')" \
+		"$(vendor_request GET "$ADMIN/network/${name#*:}" | field_of allowed | tr ' ' '\n' | sort | tr '\n' ' ')" \
 		"$(printf '*.npmjs.org\n10.0.0.0/8\n8.8.8.8/32\npypi.org\n' | sort | tr '\n' ' ')"
-	is "and nothing else" "$(vendor_request GET "$ADMIN/network/${name#*:}" | field blocked)" True
+	is "and nothing else" "$(vendor_request GET "$ADMIN/network/${name#*:}" | field_of blocked)" true
 	ctl delete "$name"
 	name=$(ctl create "$PROVIDER")
-	is "and else it is not" "$(vendor_request GET "$ADMIN/network/${name#*:}" | field blocked)" False
+	is "and else it is not" "$(vendor_request GET "$ADMIN/network/${name#*:}" | field_of blocked)" false
 	ctl delete "$name"
 fi
 

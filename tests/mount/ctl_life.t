@@ -14,7 +14,7 @@ modal) can_pause= can_extend= ;;
 esac
 
 state() {
-	ctl info "$SOURCE" --json | field state
+	ctl info "$SOURCE" --json | field_of state
 }
 
 a_sandbox one
@@ -31,7 +31,7 @@ says "no number" 2 \
 # ---- info ----------------------------------------------------------------------------------------
 
 is "info tells its state" "$(ctl info "$SOURCE" | sed -n 's/^state  *//p')" running
-is "and whose it is, as JSON" "$(ctl info "$SOURCE" --json | field provider)" "$PROVIDER"
+is "and whose it is, as JSON" "$(ctl info "$SOURCE" --json | field_of provider)" "$PROVIDER"
 is "what is inside is not looked at" "$(ctl info "$SOURCE" | grep -c '^shell ')" 0
 ok "unless that is asked for" sh -c '"$1" info --inside "$2" | grep -q "^directory  */"' - "$SANDBOXCTL" "$SOURCE"
 ok "also as JSON" sh -c '"$1" info --inside --json "$2" | grep -q "\"directory\": *\"/"' - "$SANDBOXCTL" "$SOURCE"

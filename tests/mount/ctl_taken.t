@@ -44,7 +44,7 @@ value_of() {
 }
 
 count() {
-	ctl list "$PROVIDER" --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))'
+	ctl list "$PROVIDER" --json | field_of
 }
 
 # What a template is made of is the vendor's: that the vendor is asked for it is enough.

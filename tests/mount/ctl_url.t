@@ -12,7 +12,7 @@ needed="sandboxctl: url: a sandbox and a port are needed, as in sandboxctl url l
 says "no words" 2 "$needed" ctl url
 if [ "$PROVIDER" = aio ]; then
 	like "without a port the web pages are told" "$(ctl url "$SOURCE")" '^desktop http://[^ ]*/vnc/index.html'
-	like "also as JSON" "$(ctl url --json "$SOURCE" | field editor)" '^http://[^ ]*/code-server/$'
+	like "also as JSON" "$(ctl url --json "$SOURCE" | field_of editor)" '^http://[^ ]*/code-server/$'
 else
 	says "no port" 1 "sandboxctl: $PROVIDER: its sandboxes have no web pages of their own; give a port" ctl url "$SOURCE"
 fi
@@ -34,7 +34,7 @@ if [ "$PROVIDER" = modal ]; then
 	ctl delete "$SOURCE"
 else
 	is "a URL is one line and names its port" "$(ctl url "$SOURCE" 8080 | grep -c '^https\{0,1\}://[^ ]*8080')" 1
-	is "one is there as JSON" "$(ctl url --json "$SOURCE" 8080 | field url | grep -c '^https\{0,1\}://[^ ]*8080')" 1
+	is "one is there as JSON" "$(ctl url --json "$SOURCE" 8080 | field_of url | grep -c '^https\{0,1\}://[^ ]*8080')" 1
 fi
 says "no port to open" 2 "sandboxctl: create: option '--port=0': PORT is 1 to 65535" ctl create "$PROVIDER" --port 0
 case $PROVIDER in

@@ -11,7 +11,7 @@ needs_mount
 needs node python3 curl
 
 told() { # FIELD
-	ctl info "$SOURCE" --json | field "$1"
+	ctl info "$SOURCE" --json | field_of "$1"
 }
 
 control() { # METHOD PATH [BODY]
@@ -57,11 +57,11 @@ like "and why is said" "$(ctl info "$SOURCE" 2>&1)" "destroyed because others ne
 # ---- Paused for want of use ----------------------------------------------------------------------
 
 vendor_start
-SANDBOX=$(control POST /sandbox '{"snapshot":"daytona-vm-small","autoPauseInterval":10}' | field id)
+SANDBOX=$(control POST /sandbox '{"snapshot":"daytona-vm-small","autoPauseInterval":10}' | field_of id)
 SOURCE=daytona:$SANDBOX
 ok "what pauses by itself has an end" sh -c '[ "$1" -gt 500 ] && [ "$1" -le 600 ]' - "$(told expires_s)"
 ok "its interval is raised" ctl extend -t 1800 "$SOURCE"
-is "and is that of pausing" "$(control GET "/sandbox/$SANDBOX" | field autoPauseInterval)" 30
+is "and is that of pausing" "$(control GET "/sandbox/$SANDBOX" | field_of autoPauseInterval)" 30
 control POST "/sandbox/$SANDBOX/pause" '{}' >/dev/null
 ok "a paused sandbox is shown as that" wait_until "$PATIENCE" is_state paused
 says "and is resumed" 0 "" ctl resume "$SOURCE"
@@ -75,9 +75,9 @@ ok "what is destroyed in time has an end" sh -c '[ "$1" -gt 500 ] && [ "$1" -le 
 vendor_request POST "$ADMIN/stop/$SANDBOX" >/dev/null
 ok "also while it is stopped" sh -c '[ "$1" -gt 400 ] && [ "$1" -le 600 ]' - "$(told expires_s)"
 mount_sandbox mortal attr_timeout=0,entry_timeout=0
-destroyed_at=$(control GET "/sandbox/$SANDBOX" | field autoDestroyAt)
+destroyed_at=$(control GET "/sandbox/$SANDBOX" | field_of autoDestroyAt)
 like "the mount says so" "$(cat "$LOG")" "^sandboxfs: $SOURCE: the sandbox is destroyed at $destroyed_at, also when it rests"
-is "its status, too" "$(field warning <"$MNT/.sandbox/status")" "$(told warning)"
+is "its status, too" "$(field_of warning <"$MNT/.sandbox/status")" "$(told warning)"
 echo written >"$MNT/file"
 vendor_request POST "$ADMIN/ttl/$SANDBOX?minutes=0.05" >/dev/null
 ok "it is destroyed at its time" wait_until "$PATIENCE" is_gone
@@ -89,9 +89,9 @@ unmount
 a_sandbox kept
 vendor_request POST "$ADMIN/ttl/$SANDBOX?minutes=0.5" >/dev/null
 mount_sandbox kept lifetime=120,attr_timeout=0,entry_timeout=0
-first=$(control GET "/sandbox/$SANDBOX" | field autoDestroyAt)
+first=$(control GET "/sandbox/$SANDBOX" | field_of autoDestroyAt)
 is_put_off() {
-	ls "$MNT" >/dev/null && [ "$(control GET "/sandbox/$SANDBOX" | field autoDestroyAt)" != "$first" ]
+	ls "$MNT" >/dev/null && [ "$(control GET "/sandbox/$SANDBOX" | field_of autoDestroyAt)" != "$first" ]
 }
 ok "a mount in use puts the end off" wait_until "$PATIENCE" is_put_off
 unmount

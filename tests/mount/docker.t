@@ -69,11 +69,11 @@ expect_log 'the sandbox (does not tell|tells) of its changes|what is known is sh
 echo before >"$MNT/before"
 settle
 state() {
-	ctl info "docker:$SANDBOX" --json | field state
+	ctl info "docker:$SANDBOX" --json | field_of state
 }
 is "it runs" "$(state)" running
 docker pause "$SANDBOX" >/dev/null
-is "it is paused" "$(ctl info "docker:$SANDBOX" --json | field state)" paused
+is "it is paused" "$(ctl info "docker:$SANDBOX" --json | field_of state)" paused
 like "which a mount says" "$("$SANDBOXFS" -f "docker:$SANDBOX" "$SCRATCH" -o nonempty 2>&1)" \
 	"^sandboxfs: docker:$SANDBOX is paused; wake it with: docker unpause $SANDBOX$"
 docker unpause "$SANDBOX" >/dev/null

@@ -18,11 +18,7 @@ CONTROL=$MNT/.sandbox
 EXEC=$CONTROL/exec
 export MNT STORE CONTROL EXEC
 
-# One field of a response on standard input, of the last command without one.
-field_of() {
-	python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"
-}
-
+# One field of the response to the last command.
 field() {
 	field_of "$1" <"$EXEC"
 }
@@ -153,8 +149,8 @@ is "both" "$(field output)" "out
 
 err"
 is "the exit code" "$(field exit_code)" 3
-is "no error" "$(field error)" None
-is "not truncated, not timed out" "$(field truncated) $(field timed_out)" "False False"
+is "no error" "$(field error)" null
+is "not truncated, not timed out" "$(field truncated) $(field timed_out)" "false false"
 is "one line" "$(wc -l <"$EXEC")" 1
 echo 'kill -KILL $$' >"$EXEC"
 is "killed by a signal" "$(field exit_code)" 137
@@ -163,7 +159,7 @@ is "standard input is empty" "$(field exit_code) $(field output)" "0 "
 echo '   ' >"$EXEC"
 is "an empty command" "$(field exit_code) $(field error)" "1 empty command"
 printf 'echo a\0b' >"$EXEC"
-is "a NUL is refused" "$(field exit_code) $(field error)" "None the command contains a NUL byte"
+is "a NUL is refused" "$(field exit_code) $(field error)" "null the command contains a NUL byte"
 ok "10 MiB of output is whole" python3 -c '
 import json, os
 path = os.environ["EXEC"]

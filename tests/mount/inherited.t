@@ -54,7 +54,7 @@ for how in ignoring blocking; do
 	is "that of a command here" $? 7
 	ok "a mount in the background" careless $how "$SANDBOXFS" "$SOURCE" here
 	echo 'exit 7' >here/.sandbox/exec
-	is "the exit code of its command" "$(field exit_code <here/.sandbox/exec)" 7
+	is "the exit code of its command" "$(field_of exit_code <here/.sandbox/exec)" 7
 	ok "is unmounted" careless $how "$UMOUNT" here
 	ok "and gone" wait_until "$PATIENCE" gone
 

@@ -15,8 +15,7 @@ spawn() { # COMMAND: prints the job's number
 }
 
 field() { # JOB NAME
-	python3 -c 'import json, os, sys
-print(json.load(open(os.environ["JOBS"] + "/" + sys.argv[1] + "/status"))[sys.argv[2]])' "$1" "$2"
+	field_of "$2" <"$JOBS/$1/status"
 }
 
 has_state() { # JOB STATE
@@ -67,7 +66,7 @@ changed"
 # ---- Output that grows, input, signals --------------------------------------------------------------
 
 job=$(spawn 'while read -r line; do echo "<$line>"; done; echo end')
-is "one runs" "$(field "$job" state) $(field "$job" exit_code) $(field "$job" ended)" "running None None"
+is "one runs" "$(field "$job" state) $(field "$job" exit_code) $(field "$job" ended)" "running null null"
 tail -c +1 -f "$JOBS/$job/output" >"$SCRATCH/tail" &
 tail=$!
 shows() {

@@ -53,7 +53,7 @@ is "all four" "$(where kubernetes:kind/demos/web-0/two)" "$PWD/two"
 is "its UID, too" "$(where kubernetes:demos/web-0/two@web-0-1)" "$PWD/two"
 pod web-0 default='"two"'
 is "the container that the pod says" "$(where kubernetes:demos/web-0)" "$PWD/two"
-is "the ID has the UID" "$(ctl info kubernetes:demos/web-0 --json | field id)" demos/web-0@web-0-1
+is "the ID has the UID" "$(ctl info kubernetes:demos/web-0 --json | field_of id)" demos/web-0@web-0-1
 
 # ---- What may happen to it --------------------------------------------------------------------------
 
@@ -111,7 +111,7 @@ pod web-0 denies='"pods"'
 refuses "may not look" 'kubernetes:demos/web-0: .*\(Forbidden\).*; a role is needed' kubernetes:demos/web-0
 pod web-0 denies='""' phase='"Failed"' reason='"Evicted"'
 refuses "evicted" "kubernetes:demos/web-0 is Failed: Evicted; see: kubectl describe pod$" kubernetes:demos/web-0
-is "which info says" "$(ctl info kubernetes:demos/web-0 --json | field state)" stopped
+is "which info says" "$(ctl info kubernetes:demos/web-0 --json | field_of state)" stopped
 pod web-0 phase='"Running"' reason='""' containers="{\"two\": {\"dir\": \"$PWD\", \"shell\": false, \"runs\": true}}"
 refuses "no shell" "kubernetes:demos/web-0: .*/bin/sh.*; its image has no /bin/sh, which is needed" kubernetes:demos/web-0
 pod web-0 containers="{\"two\": {\"dir\": \"$PWD\", \"shell\": true, \"runs\": false}}"

@@ -14,7 +14,7 @@ VENDOR_OPTIONS="--workspace $WORKSPACE"
 vendor_start
 
 told() { # FIELD
-	ctl info "$SOURCE" --json | field "$1"
+	ctl info "$SOURCE" --json | field_of "$1"
 }
 
 # ---- The account ---------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ needs_mount
 mkdir lazy
 
 count() {
-	ctl list "$PROVIDER" --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))'
+	ctl list "$PROVIDER" --json | field_of
 }
 
 # In the background, as most mounts are.

@@ -11,7 +11,7 @@ needs_mount
 needs node python3
 
 told() { # FIELD
-	field "$1" <"$MNT/.sandbox/status"
+	field_of "$1" <"$MNT/.sandbox/status"
 }
 
 is_gone() {

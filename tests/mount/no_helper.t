@@ -27,7 +27,7 @@ is "and does not succeed" "$("$SANDBOXFS" "$SOURCE" "$MNT" 2>&1 | wc -l; "$SANDB
 32"
 ok "nothing is mounted" sh -c '! grep -qF " $1 " /proc/self/mounts' sh "$MNT"
 like "info says it" "$(ctl info --inside "$SOURCE")" "^helper +$WHY"
-like "also to programs" "$(ctl info --inside --json "$SOURCE" | field no_helper)" "^$WHY"
+like "also to programs" "$(ctl info --inside --json "$SOURCE" | field_of no_helper)" "^$WHY"
 
 is "a command runs" "$(ctl exec "$SOURCE" 'uname -m; echo $((6 * 7)); cat')" "i686
 42"

@@ -18,7 +18,7 @@ esac
 STAYS_S=5
 
 state() {
-	ctl info "$SOURCE" --json | field state
+	ctl info "$SOURCE" --json | field_of state
 }
 
 # Not running, whenever it is asked.

@@ -29,7 +29,7 @@ wait_until "$PATIENCE" tap_is_mounted "$MNT"
 export EXEC STORE
 
 output_of() { # SHELL SCRIPT
-	"$1" -c "$2" && field output <"$EXEC"
+	"$1" -c "$2" && field_of output <"$EXEC"
 }
 
 for shell in bash dash; do

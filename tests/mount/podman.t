@@ -51,7 +51,7 @@ is "what is written is there" "$(podman exec bare cat /tmp/file)" text
 is "a command runs as another user" "$(ctl exec --user 1234 podman:bare:/tmp 'id -u; pwd')" "1234
 /tmp"
 podman pause bare >/dev/null
-is "it is paused" "$(ctl info podman:bare --json | field state)" paused
+is "it is paused" "$(ctl info podman:bare --json | field_of state)" paused
 is "which a mount says" "$(says_of_mount podman:bare)" "sandboxfs: podman:bare is paused; wake it with: podman unpause bare"
 podman unpause bare >/dev/null
 podman stop -t 0 bare >/dev/null

@@ -17,7 +17,7 @@ lock() { # STATUS TIMES KIND [MORE]
 }
 
 taken() {
-	vendor_request DELETE "$ADMIN/faults" | field taken
+	vendor_request DELETE "$ADMIN/faults" | field_of taken
 }
 
 a_sandbox locked

@@ -40,7 +40,8 @@ tap_mounts=
 tap_daemons=
 tap_helpers= # programs that a test started beside its mounts, and that TERM ends
 tap_allowed=
-MOUNT_AS=$(id -u)
+tap_me=$(id -u)
+MOUNT_AS=$tap_me
 
 # ---- Results -------------------------------------------------------------------------------------
 
@@ -161,8 +162,9 @@ sees() { # PATH-IN-MOUNT
 
 # A child that has ended but was not waited for counts as ended.
 alive() { # PID
-	case $(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null) in
-	'' | Z | X) return 1 ;;
+	read -r tap_stat 2>/dev/null <"/proc/$1/stat" || return 1
+	case ${tap_stat##*) } in
+	Z* | X*) return 1 ;;
 	esac
 }
 
@@ -174,12 +176,13 @@ ended() { # PID
 
 # The words that make a command run as a user, with no group but its own; none when we are that user.
 tap_become() { # UID
-	[ "$1" = "$(id -u)" ] ||
+	[ "$1" = "$tap_me" ] ||
 		echo "setpriv --reuid=$1 --regid=$1 --clear-groups --inh-caps=-all env HOME=${SCRATCH:-}/home"
 }
 
 as_uid() { # UID COMMAND...
-	tap_words=$(tap_become "$1")
+	tap_words=
+	[ "$1" = "$tap_me" ] || tap_words=$(tap_become "$1")
 	shift
 	$tap_words "$@"
 }
@@ -191,7 +194,7 @@ as_user() {
 # for_each_user FUNCTION: as root (if we are) and as an ordinary user, each with a mount of its own.
 # The function mounts; what it starts with `as_owner` runs as the user who mounted.
 for_each_user() {
-	if [ "$(id -u)" -eq 0 ]; then
+	if [ "$tap_me" -eq 0 ]; then
 		tap_prefix="root: "
 		MOUNT_AS=0
 		"$1"
@@ -242,7 +245,7 @@ needs_vendor() {
 }
 
 needs_root() {
-	[ "$(id -u)" -eq 0 ] || skip_all "needs root"
+	[ "$tap_me" -eq 0 ] || skip_all "needs root"
 }
 
 tap_options() { # MORE
@@ -301,7 +304,7 @@ start_mount() {
 	MNT=$SCRATCH/mnt.$1
 	LOG=$SCRATCH/log.$1
 	tap_data=$XDG_DATA_HOME
-	[ "$MOUNT_AS" = "$(id -u)" ] || tap_data=$SCRATCH/home/data.$MOUNT_AS
+	[ "$MOUNT_AS" = "$tap_me" ] || tap_data=$SCRATCH/home/data.$MOUNT_AS
 	as_owner mkdir -p "$MNT" "$tap_data"
 	if [ "$TARGET" = plain ]; then
 		STORE=$MNT
@@ -391,6 +394,11 @@ unmount() {
 # mount knows is asked for again afterwards; where that would spoil the test, `sync FILE...` (fsync) settles these alone.
 settle() {
 	[ "$TARGET" = plain ] || echo | as_owner dd of="$MNT/.sandbox/sync" conv=notrunc status=none
+}
+
+# field_of NAME: a value of the JSON object on standard input; without NAME how many an array has (tests/field).
+field_of() {
+	"${PROGRAMS:-$TOP/build/gcc-plain/tests/bin}/field" "$@"
 }
 
 # ---- The beginning and the end -------------------------------------------------------------------

@@ -29,11 +29,6 @@ limited() {
 	return $tap_status
 }
 
-# What a JSON object on standard input has: field NAME
-field() {
-	python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"
-}
-
 # a_sandbox NAME: sets SOURCE, "PROVIDER:ID" of a sandbox, and STORE, its working directory on disk.
 a_sandbox() {
 	tap_sandbox "$1" "$XDG_DATA_HOME"
