@@ -132,8 +132,9 @@ T             ?= $(SLOW) $(filter-out $(SLOW),$(CHECKED))
 COMPILED       = $(filter-out fuzz:% budgets:%,$T)
 # Those that are about one vendor stay out.
 ALL_VENDOR_TESTS = $(filter-out $(DOCKER_TESTS) $(COMMAND_OWN) $(foreach v,$(VENDORS),$(wildcard tests/mount/$v_*.t)),$(wildcard tests/mount/*.t))
-# Their length is given: ORACLE_OPS, STRESS_SECONDS, MIXING_ROUNDS, ROUNDS and STATUSES.
-OF_ANY_LENGTH := tests/mount/mixing.t tests/mount/oracle.t tests/mount/stress.t tests/mount/vendor_faults.t \
+# Their length is given: EDGE_COMMANDS, LAYERS_TRIED, LEVELS, ORACLE_OPS, STRESS_SECONDS, MIXING_ROUNDS, ROUNDS, STATUSES
+# and WHOLE.
+OF_ANY_LENGTH := tests/mount/ctl_create.t tests/mount/edges.t tests/mount/layers.t tests/mount/mixing.t tests/mount/oracle.t tests/mount/stress.t tests/mount/vendor_faults.t \
 	tests/mount/vendor_key.t
 # $(call left_of_vendor,VENDOR): what `check` has not run in its sandboxes, or not at length.
 left_of_vendor = $(filter-out $(filter-out $(OF_ANY_LENGTH),$(patsubst $1:%,%,$(filter $1:%,$(CHECKED)))),$(ALL_VENDOR_TESTS))
@@ -300,6 +301,7 @@ release_three-steps  = test T=unit:cache:three_steps/* SANDBOXFS_CASES_STRIDE=10
 release_process      = test HELPER=process ORACLE_OPS=20000 T="$(ALL_VENDOR_TESTS)"
 release_mixing       = test MIXING_ROUNDS=10000 T="tests/mount/mixing.t e2b:tests/mount/mixing.t"
 $(foreach v,$(VENDORS),$(eval release_$v = test PROVIDER=$v STRESS_SECONDS=60 STATUSES="400 401 403 404 500 502" \
+	LEVELS="error warn info" EDGE_COMMANDS=200 WHOLE=yes LAYERS_TRIED="overlay overlay,apart" \
 	ORACLE_OPS=$(if $(filter e2b,$v),20000,2000) T="$$(call left_of_vendor,$v)"))
 release_layers       = test LAYERS=overlay LAYERS_TRIED="$(LAYERS_ALL)" ORACLE_OPS=100000 T="$(LAYERED_TESTS)"
 $(foreach k,$(BARE_KINDS),$(eval release_bare-$k = test LAYERS=$k ORACLE_OPS=2000 T="$$(call bare_tests,$k)"))

@@ -12,7 +12,7 @@ needs node git
 # shellcheck source=tests/support/tap_edge.sh
 . "$TOP/tests/support/tap_edge.sh"
 EDGE_REQUESTS=20
-COMMANDS=200
+COMMANDS=${EDGE_COMMANDS:-80}
 CONNECTIONS=4
 # After so many requests another process of the edge takes over.
 RELOAD=60

