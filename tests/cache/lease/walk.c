@@ -497,11 +497,11 @@ Test(walk, many_readers_see_one_tree)
 {
 	pthread_t threads[READERS];
 
-	explored_make_tree("", 2, 5);
+	explored_make_tree("", 2, 2);
 	explored_start(5);
 	for (uintptr_t n = 0; n < READERS; n++)
 		pthread_create(&threads[n], NULL, walk_about, (void *)n);
 	for (size_t n = 0; n < READERS; n++)
 		pthread_join(threads[n], NULL);
-	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 110 + 500));
+	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 110 + 200));
 }

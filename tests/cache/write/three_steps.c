@@ -724,7 +724,7 @@ static struct plan plan_of(unsigned number)
 /* A test each, which run beside each other: they wait more than they work. */
 #define SHARES 8
 /* Prime: some cases of every kind. */
-#define STRIDE 199
+#define STRIDE 397
 
 static unsigned from_environment(const char *name, unsigned otherwise)
 {

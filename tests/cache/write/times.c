@@ -380,11 +380,11 @@ static void try_two(
 	expect_stays(number, after, text);
 }
 
-/* One case in eleven: SANDBOXFS_CASES_STRIDE=1 has all. */
+/* One case in 23: SANDBOXFS_CASES_STRIDE=1 has all. */
 Test(times, what_two_operations_have_shown_stays)
 {
 	const char *wanted = getenv("SANDBOXFS_CASES_STRIDE");
-	unsigned stride = wanted ? (unsigned)atoi(wanted) : 11, tried = 0;
+	unsigned stride = wanted ? (unsigned)atoi(wanted) : 23, tried = 0;
 
 	for (unsigned n = 0; n < 2 * OPERATIONS * OPERATIONS; n += stride) {
 		const struct operation *one = &operations[n / 2 / OPERATIONS];
