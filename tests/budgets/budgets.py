@@ -44,7 +44,7 @@ def options():
     add = parser.add_argument
     add("--vendors", default=",".join(vendors.NAMES), metavar="A,B", help="of these (all)")
     add("--works", default=",".join(work.__name__ for work in works.ALL), metavar="A,B", help="of these (all)")
-    add("--few", action="store_true", help="leave out git and grep on 20,000 files")
+    add("--few", action="store_true", help="leave out ls, git and grep on 20,000 files")
     add("--jobs", type=int, default=os.cpu_count(), help="vendors at a time (as many as there are processors)")
     add("--deadline", type=float, default=600, metavar="SECONDS", help="for each step (600)")
     add("--fixtures", default=TOP / "build/bench", help="where the fixtures are kept (build/bench)")

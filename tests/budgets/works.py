@@ -209,5 +209,5 @@ def copying(bench):
 
 
 # Left out by --few: they take more than half of the time.
-MANY = [status_many, grep_many]
+MANY = [listing_many, status_many, grep_many]
 ALL = [mounting, command, listing, listing_many, status, status_many, grep, grep_many, reading, small_files, save, read_back, patch, copying]
