@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <errno.h>
 #include <linux/filter.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -17,10 +18,20 @@
 
 /* ---- One connection ---- */
 
+ssize_t peer_receive(const struct peer *p, void *bytes, size_t len)
+{
+	ssize_t got;
+
+	do
+		got = recv(p->fd, bytes, len, 0);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
 static ssize_t receive(struct peer *p)
 {
 	unsigned char *place = buf_reserve(&p->request, 256 * 1024);
-	ssize_t got = place ? recv(p->fd, place, 256 * 1024, 0) : -1;
+	ssize_t got = place ? peer_receive(p, place, 256 * 1024) : -1;
 
 	if (got > 0)
 		buf_filled(&p->request, (size_t)got);
@@ -66,6 +77,8 @@ bool peer_send(struct peer *p, const void *bytes, size_t len)
 	while (len) {
 		ssize_t sent = send(p->fd, at, len, MSG_NOSIGNAL);
 
+		if (sent < 0 && errno == EINTR)
+			continue;
 		if (sent <= 0)
 			return false;
 		p->server->sent += sent;
@@ -84,7 +97,7 @@ void peer_wait_end(struct peer *p)
 {
 	char scrap[4096];
 
-	while (recv(p->fd, scrap, sizeof scrap, 0) > 0)
+	while (peer_receive(p, scrap, sizeof scrap) > 0)
 		;
 }
 

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/types.h>
 
 #define SERVER_PEERS_MAX 2048
 
@@ -43,7 +44,9 @@ const char *server_url(const struct server *s, const char *path, char url[128]);
 /* A port of this machine on which nobody listens. */
 int unused_port(void);
 
-/* False: the client has closed it, or nothing came for 20 s. */
+/* As recv(2), but that goes on where the process was stopped meanwhile. */
+ssize_t peer_receive(const struct peer *p, void *bytes, size_t len);
+/* False: the client has closed it, or nothing came for a minute. */
 bool peer_read_request(struct peer *p);
 const char *peer_body(const struct peer *p);
 /* False: it broke. */

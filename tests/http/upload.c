@@ -169,7 +169,7 @@ static void refuse_early(struct peer *p)
 {
 	char scrap[1000];
 
-	cr_assert(recv(p->fd, scrap, sizeof scrap, 0) > 0);
+	cr_assert(peer_receive(p, scrap, sizeof scrap) > 0);
 	peer_say(p, "HTTP/1.1 413 X\r\nConnection: close\r\nContent-Length: 4\r\n\r\nmuch");
 	peer_wait_end(p);
 }
