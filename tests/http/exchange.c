@@ -1,3 +1,4 @@
+#include "providers/base/cleanup.h"
 #include "providers/http/client.h"
 #include "tests/http/room.h"
 
@@ -415,45 +416,71 @@ Test(http_exchange, a_server_that_says_nothing_is_given_up_at_the_deadline)
 	cr_expect(answer.may_have_arrived || !r.server.requests);
 }
 
-/* A byte every 100 ms, which is longer than the deadline altogether. */
+/* What is slow pauses so often; the deadline is less than all pauses, and far more than each. */
+#define PAUSES          32
+#define DEADLINE_PAUSES 30
+#define PAUSE_MAX_MS    1600
+
+/* A machine that stands still for a whole deadline says nothing: it is given a longer one. */
+static void expect_lasting(void (*handler)(struct peer *p), size_t body_len, size_t answer_len)
+{
+	AUTO_FREE char *body = calloc(1, body_len + 1);
+	enum err kind;
+
+	for (int pause_ms = 100; pause_ms <= PAUSE_MAX_MS; pause_ms *= 2) {
+		const struct call call = { .progress_ms = (int64_t)DEADLINE_PAUSES * pause_ms };
+		AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+		struct http_request request;
+		struct room r;
+
+		room_open(&r, handler, &pause_ms);
+		request = room_request(&r, HTTP_POST, 0);
+		request.body = body;
+		request.body_len = body_len;
+		kind = http_perform(r.http, &call, &request, &answer, &r.e);
+		room_close(&r);
+		if (kind == ERR_TIMEOUT && pause_ms < PAUSE_MAX_MS)
+			continue;
+		cr_expect(eq(int, kind, ERR_OK), "%s", r.e.text);
+		cr_expect(eq(sz, answer.body.len, answer_len));
+		return;
+	}
+}
+
+static void pause_as_told(const struct peer *p, int times)
+{
+	poll(NULL, 0, times * *(const int *)p->server->context);
+}
+
 static void answer_slowly(struct peer *p)
 {
 	peer_read_request(p);
 	peer_say(p, "HTTP/1.1 200 OK\r\nContent-Length: 32\r\n\r\n");
-	for (int i = 0; i < 32; i++) {
-		poll(NULL, 0, 100);
-		peer_say(p, "x");
+	for (int i = 0; i < PAUSES; i++) {
+		pause_as_told(p, 1);
+		if (!peer_say(p, "x"))
+			return;
 	}
 	peer_wait_end(p);
 }
 
 Test(http_exchange, an_answer_that_moves_may_last)
 {
-	struct call call = { .progress_ms = 3000 };
-	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
-	struct http_request request;
-	struct room r;
-
-	room_open(&r, answer_slowly, NULL);
-	request = room_request(&r, HTTP_GET, 0);
-	cr_expect(eq(int, http_perform(r.http, &call, &request, &answer, &r.e), ERR_OK), "%s",
-		r.e.text);
-	cr_expect(eq(sz, answer.body.len, 32));
-	room_close(&r);
+	expect_lasting(answer_slowly, 0, PAUSES);
 }
 
 /* Takes the request's body slowly. */
 static void take_slowly(struct peer *p)
 {
 	char scrap[64 * 1024];
-	size_t left = 16 * MIB;
+	size_t left = PAUSES / 2 * MIB;
 	ssize_t got;
 
 	setsockopt(p->fd, SOL_SOCKET, SO_RCVBUF, &(int){ 65536 }, sizeof(int));
-	while (left > 1000 && (got = recv(p->fd, scrap, sizeof scrap, 0)) > 0) {
+	while (left > 1000 && (got = peer_receive(p, scrap, sizeof scrap)) > 0) {
 		left -= (size_t)got < left ? (size_t)got : left;
 		if (left / MIB != (left + (size_t)got) / MIB)
-			poll(NULL, 0, 200);
+			pause_as_told(p, 2);
 	}
 	peer_say(p, OK_ANSWER);
 	peer_wait_end(p);
@@ -461,20 +488,7 @@ static void take_slowly(struct peer *p)
 
 Test(http_exchange, a_request_that_moves_may_last)
 {
-	struct call call = { .progress_ms = 3000 };
-	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
-	struct http_request request;
-	char *body = calloc(16, MIB);
-	struct room r;
-
-	room_open(&r, take_slowly, NULL);
-	request = room_request(&r, HTTP_POST, 0);
-	request.body = body;
-	request.body_len = 16 * MIB;
-	cr_expect(eq(int, http_perform(r.http, &call, &request, &answer, &r.e), ERR_OK), "%s",
-		r.e.text);
-	free(body);
-	room_close(&r);
+	expect_lasting(take_slowly, PAUSES / 2 * MIB, strlen("ok"));
 }
 
 static void *throw_it(void *context)
