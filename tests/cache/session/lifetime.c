@@ -1,4 +1,5 @@
 #include "cache/session/lifetime.h"
+#include "providers/base/call.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -20,6 +21,7 @@ struct vendor {
 	bool ends; /* then it is gone */
 	atomic_int extended, looks;
 	_Atomic int64_t asked_s;
+	int64_t first_ms, second_ms; /* when the first two extensions came */
 	pthread_mutex_t lock;
 	pthread_cond_t moved;
 };
@@ -32,7 +34,10 @@ static enum err vendor_extend(
 	cr_expect(call->is_background);
 	pthread_mutex_lock(&v->lock);
 	v->asked_s = seconds;
-	atomic_fetch_add(&v->extended, 1);
+	switch (atomic_fetch_add(&v->extended, 1)) {
+	case 0: v->first_ms = monotonic_ms(); break;
+	case 1: v->second_ms = monotonic_ms(); break;
+	}
 	pthread_cond_broadcast(&v->moved);
 	pthread_mutex_unlock(&v->lock);
 	return v->answer ? error_set(e, v->answer, "no more time") : ERR_OK;
@@ -154,6 +159,14 @@ Test(lifetime, goes_on_being_renewed)
 	lifetime_free(l);
 }
 
+/* A machine that stands still meanwhile may see a second one, but none so soon. */
+static void expect_a_pause(struct vendor *v)
+{
+	cr_expect(vendor_saw(v, 1, PATIENCE_MS));
+	if (vendor_saw(v, 2, 500))
+		cr_expect(ge(i64, v->second_ms - v->first_ms, 500));
+}
+
 Test(lifetime, a_vendor_that_gives_nothing_is_not_asked_all_the_time)
 {
 	struct vendor v;
@@ -161,8 +174,7 @@ Test(lifetime, a_vendor_that_gives_nothing_is_not_asked_all_the_time)
 	vendor_init(&v, 0);
 	struct lifetime *l = start(&v, 0, 300);
 
-	cr_expect(vendor_saw(&v, 1, PATIENCE_MS));
-	cr_expect(not(vendor_saw(&v, 2, 500)));
+	expect_a_pause(&v);
 	lifetime_free(l);
 }
 
@@ -174,8 +186,7 @@ Test(lifetime, a_refusal_is_tried_again_later_not_at_once)
 	v.answer = ERR_BUSY;
 	struct lifetime *l = start(&v, 0, 300);
 
-	cr_expect(vendor_saw(&v, 1, PATIENCE_MS));
-	cr_expect(not(vendor_saw(&v, 2, 500)));
+	expect_a_pause(&v);
 	lifetime_free(l);
 }
 
