@@ -150,16 +150,28 @@ Test(unanswered, a_batch_that_is_too_large_for_the_way_leaves_in_smaller_ones)
 	expect_all_there();
 }
 
-Test(unanswered, a_change_that_is_too_large_for_the_way_waits_until_the_way_takes_it)
+/* A machine that stands still may not have tried it within one deadline. */
+static struct cache_status status_once_tried(void)
 {
 	static const struct call brief = { .progress_ms = 3000 };
+	const int64_t end_ms = monotonic_ms() + 120000;
+	struct cache_status status;
+
+	do {
+		cr_expect(ne(int, cache_sync(far.cache, &brief, NULL), ERR_OK));
+		cache_get_status(far.cache, &status);
+	} while (!(status.foreign.count && status.errors_count) && monotonic_ms() < end_ms);
+	return status;
+}
+
+Test(unanswered, a_change_that_is_too_large_for_the_way_waits_until_the_way_takes_it)
+{
 	struct cache_status status;
 
 	make_all();
 	far.takes_bytes = 1;
 	change_all();
-	cr_expect(ne(int, cache_sync(far.cache, &brief, NULL), ERR_OK));
-	cache_get_status(far.cache, &status);
+	status = status_once_tried();
 	cr_expect(lt(u64, 0, status.pending_changes));
 	cr_expect(eq(u64, status.parked_changes, 0));
 	cr_expect(lt(u64, 0, status.foreign.count));
