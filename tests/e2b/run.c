@@ -58,11 +58,16 @@ static void note_start(void *context, uint32_t pid)
 static const char *const argv[] = { "/bin/sh", "-c", "echo", NULL };
 static struct envd_command command = { .argv = argv };
 
+static enum err run_within(int64_t progress_ms)
+{
+	const struct call call = { .progress_ms = progress_ms };
+
+	return envd_run(f.envd, &call, &command, note_start, hear, NULL, &outcome, &f.e);
+}
+
 static enum err run(void)
 {
-	static const struct call quick = { .progress_ms = 20000 };
-
-	return envd_run(f.envd, &quick, &command, note_start, hear, NULL, &outcome, &f.e);
+	return run_within(60000);
 }
 
 static void serve(const struct buf *bytes)
@@ -93,7 +98,7 @@ Test(envd_run, asks_for_what_the_daemon_must_know_and_for_nothing_that_ends_the_
 	say_ended(&words, 0, "exit status 0", NULL);
 	say_end_of_stream(&words, "{}");
 	given_words();
-	cr_assert(eq(int, run(), ERR_OK), "%s", f.e.text);
+	cr_assert(eq(int, run_within(20000), ERR_OK), "%s", f.e.text);
 	envd_fixture_stop(&f);
 	cr_expect(envd_fixture_asked(&f, 0, "\r\nContent-Type: application/connect+proto\r\n"));
 	cr_expect(envd_fixture_asked(&f, 0, "\r\nConnect-Protocol-Version: 1\r\n"));
@@ -565,7 +570,7 @@ Test(envd_run, nothing_is_repeated_once_output_was_passed_on)
 
 Test(envd_run, a_cancelled_command_is_let_go_and_its_number_known)
 {
-	const struct call call = { .progress_ms = 20000, .cancel = &cancel };
+	const struct call call = { .progress_ms = 60000, .cancel = &cancel };
 
 	cr_assert(eq(int, cancel_init(&cancel, &f.e), ERR_OK));
 	cancels_at_start = true;

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 
 /* For a client to say all that it has to say. */
-#define PATIENCE_MS 10000
+#define PATIENCE_MS 60000
 
 static void add_arrived(struct buf *request, int fd)
 {
