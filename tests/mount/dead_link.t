@@ -80,9 +80,10 @@ save_large() {
 
 save_large
 
-run "echo >begun; sleep 4; echo >>log" >said &
+run "echo >begun; until [ -e lost ]; do sleep 0.1; done; sleep 4; echo >>log" >said &
 wait_until "$PATIENCE" test -e "$STORE/begun"
 tell_relay link lose
+echo >"$STORE/lost"
 wait $!
 ok "a connection was found dead" grep -q "its connection is dead, and a new one is not" "$LOG"
 is "a command whose connection dies while it runs ends" "$(cat said)" "0 None"
