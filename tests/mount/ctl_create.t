@@ -29,22 +29,52 @@ quickstart() {
 	is "the example works" "$? $(grep -c '"exit_code": *0' said)" "0 1"
 }
 
-# As people write them: what the script leaves in the home holds for every command that follows.
+# As people write them, but for the repository's host: what the script leaves in the home holds
+# for every command that follows.
 script_of_people() {
-	cat >setup <<'END'
+	cat >setup <<END
 #!/bin/bash
 set -e
-git init -q --bare $HOME/origin.git
-git clone -q file://$HOME/origin.git $HOME/workspace 2>/dev/null
-cd $HOME/workspace
+git clone http://x-access-token:\${GITHUB_TOKEN}@127.0.0.1:$(cat port)/repo.git \$HOME/workspace
+cd \$HOME/workspace
+END
+	cat >>setup <<'END'
 cat >> ~/.bashrc <<'EOF'
 export GITHUB_TOKEN="${GITHUB_TOKEN}"
 cd $HOME/workspace
 EOF
 source ~/.bashrc
-echo $GITHUB_TOKEN
 for USER in a b; do echo $USER; done
 END
+}
+
+# Served by git itself over HTTP, to who knows the token: a sandbox reaches no file of this machine.
+serve_repository() {
+	git init -q -b main work && cd work || exit 1
+	git config user.email a@example.com && git config user.name a
+	echo one >file && git add file && git commit -qm one && git tag first
+	echo two >file && git commit -qam two && cd ..
+	git clone -q --bare work repo.git && git -C repo.git update-server-info
+	printf 't0ken\n' >token && chmod 600 token
+	python3 "$TOP/tests/mount/git_server.py" . token >port &
+	tap_helpers="$tap_helpers $!"
+	wait_until "$PATIENCE" test -s port
+	url=http://127.0.0.1:$(cat port)/repo.git
+}
+serve_repository
+
+# of_people NAME SOURCE: what the script has printed to `said`, and what a command through the
+# mount `dir` of it prints then.
+of_people() {
+	is "$1: the clone is told without the token" \
+		"$(grep -c t0ken said) $(grep -c "^Cloning into '.*/workspace'" said)" "0 1"
+	ok "$1: whose arguments have the token, as asked" rm token.seen
+	is "$1: a name that it gives a value is its own" "$(grep -x '[ab]' said)" "a
+b"
+	is "$1: what it put into ~/.bashrc holds" \
+		"$(ran 'echo $GITHUB_TOKEN; pwd; cat file')" "t0ken
+$(ctl exec --shell sh "$2" 'cd; pwd' </dev/null)/workspace
+two"
 }
 
 # ran COMMAND: its output, through the mount `dir`.
@@ -87,15 +117,13 @@ two"
 two"
 	quickstart
 	script_of_people
-	GITHUB_TOKEN=ghp_1234 ctl create aio --setup setup >said 2>&1
-	is "a script may use names of the sandbox's own" "$(grep -v ^aio: said)" "***
-a
-b"
+	GITHUB_TOKEN=t0ken ctl create aio --setup setup >said 2>&1
 	mkdir dir
-	deadline "$PATIENCE" "$SANDBOXFS" aio: dir >said 2>&1
-	is "what it put into ~/.bashrc holds for commands" \
-		"$(ran 'echo $GITHUB_TOKEN; [[ $PWD -ef ~/workspace ]] && echo there')" "ghp_1234
-there"
+	deadline "$PATIENCE" "$SANDBOXFS" aio: dir 2>&1
+	of_people "a script as people write them" aio:
+	name=$(ctl create aio --session cloned --git "$url" --git-token-file token 2>said)
+	is "a repository is cloned into a session" "$(ctl exec "$name" 'cat file' </dev/null)" two
+	fails "by a token that is no argument of any process" test -e token.seen
 	tap_umount dir
 	done_testing
 fi
@@ -266,27 +294,19 @@ fi
 
 # ---- A repository --------------------------------------------------------------------------------
 
-# Served by git itself over HTTP, to who knows the token: a sandbox reaches no file of this machine.
-git init -q -b main work && cd work || exit 1
-git config user.email a@example.com && git config user.name a
-echo one >file && git add file && git commit -qm one && git tag first
-echo two >file && git commit -qam two && cd ..
-git clone -q --bare work repo.git && git -C repo.git update-server-info
-python3 "$TOP/tests/mount/git_server.py" . t0ken >port &
-tap_helpers="$tap_helpers $!"
-wait_until "$PATIENCE" test -s port
-url=http://127.0.0.1:$(cat port)/repo.git
-printf 't0ken\n' >token && chmod 600 token
 says "a token in the URL" 1 "sandboxctl: --git: a name or password in the URL would stand in lists of processes \
 and in the clone; leave it out and give --git-token-file" ctl create "$PROVIDER" --git "https://x:y@example.com/r.git"
+name=$(ctl create "$PROVIDER" --workdir code --git "$url#first" --git-token-file token 2>said)
+is "a repository is cloned into the working directory, at a tag" \
+	"$(ctl exec "$name" 'cat file; git remote get-url origin' </dev/null)" "one
+$url"
+is "the token is nowhere in it" "$(ctl exec "$name" 'grep -r t0ken ~ | wc -l' </dev/null)" 0
+fails "nor was it an argument of any process" test -e token.seen
+ctl delete "$name"
 if [ "$PROVIDER" = local ]; then
 	name=$(ctl create local --git "$url" --git-token-file token 2>said)
-	is "a repository is cloned" "$(ctl exec "$name" 'cat repo/file' </dev/null)" two
-	is "the token is nowhere in it" "$(ctl exec "$name" 'grep -r t0ken . | wc -l' </dev/null)" 0
+	is "else into one of its name" "$(ctl exec "$name" 'cat repo/file' </dev/null)" two
 	ctl delete "$name"
-	name=$(ctl create local --workdir code --git "$url#first" --git-token-file token 2>said)
-	is "into the working directory, at a tag" "$(ctl exec "$name" 'cat file' </dev/null)" one
-	ctl delete "${name%:*}"
 	like "without the token it fails" "$(ctl create local --git "$url" 2>&1)" 'sandboxctl: git clone: exit status 128'
 	is "and nothing is left" "$(count)" 0
 fi
@@ -483,15 +503,10 @@ says "one that is no text is refused" 1 "sandboxctl: setup script setup: is no t
 	ctl create "$PROVIDER" --setup setup
 
 script_of_people
-GITHUB_TOKEN=ghp_1234 deadline "$PATIENCE" "$SANDBOXFS" "$PROVIDER:" dir -o setup=setup >said 2>&1
-is "a script may use names of the sandbox's own" "$(grep -v made said)" "***
-a
-b"
-is "what it put into ~/.bashrc holds for commands" "$(ran 'echo $GITHUB_TOKEN; [[ $PWD -ef ~/workspace ]] && echo there')" \
-	"ghp_1234
-there"
+GITHUB_TOKEN=t0ken deadline "$PATIENCE" "$SANDBOXFS" "$PROVIDER:" dir -o setup=setup >said 2>&1
 name=$(sed -n "s/^sandboxfs: made \([^,]*\),.*/\1/p" said)
-is "also without the mount" "$(ctl exec "$name" 'echo $GITHUB_TOKEN' </dev/null)" ghp_1234
+of_people "a script as people write them" "$name"
+is "also without the mount" "$(ctl exec "$name" 'echo $GITHUB_TOKEN' </dev/null)" t0ken
 is "but not where sh is asked for" "$(ctl exec "$name" --shell sh 'echo "<$GITHUB_TOKEN>"' </dev/null)" "<>"
 job=$(exec 3<>dir/.sandbox/spawn; echo 'echo $GITHUB_TOKEN; pwd' >&3; cat <&3)
 ok "and for jobs" wait_until "$PATIENCE" grep -q 'workspace$' "dir/.sandbox/jobs/$job/output"
