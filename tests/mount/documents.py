@@ -211,6 +211,38 @@ def fields(programs):
                 yield f"{source}: {name}"
 
 
+# ---- When something fails, and what costs money ---------------------------------------------------
+
+
+def facts(kind):
+    lines = (line.split("\t") for line in (TOP / "build/man/facts").read_text().splitlines())
+    return [fields[1:] for fields in lines if fields[0] == kind]
+
+
+def failures(programs):
+    """What doctor and status are said to show is text of the sources; ... stands for more."""
+    sources = "".join(path.read_text() for folder in ("fs", "tools/ctl") for path in TOP.glob(f"{folder}/**/*.c"))
+    sources = re.sub(r'"\s*\n\s*"', "", sources)
+    named = {"doctor", "status", ".sandbox/status"}
+    for words, shown, _ in facts("failure"):
+        for text in re.findall(r"`([^`]+)`", shown):
+            if text not in named and not all(part.strip(": ") in sources for part in text.split("...")):
+                yield f"{words}: nothing prints '{text}'"
+
+
+def bounds(programs):
+    """The options that bound what each vendor's sandboxes cost are those that it takes."""
+    page = text_of("tools/man/sandboxfs-providers.7.in").partition(".Sh HOW LONG")[2].partition("\n.El")[0]
+    items = dict(re.findall(r"^\.It (\w+):\n(.*?)(?=^\.It |\Z)", page, re.M | re.S))
+    for provider, _, _, _, options, *_ in facts("provider"):
+        taken = set(re.findall(r"\b(lifetime|idle|archive_after|delete_after)=", options))
+        told = set(re.findall(r"`-o (\w+)=", items[provider].partition("Bounds:")[2]))
+        if taken != told:
+            yield f"{provider}: takes {sorted(taken)}, is said to be bounded by {sorted(told)}"
+        if taken and "Costs: " not in items[provider]:
+            yield f"{provider}: nothing says what it costs"
+
+
 # ---- How it is written ---------------------------------------------------------------------------
 
 
@@ -245,7 +277,8 @@ def words(programs):
             yield f"{document}: {word}"
 
 
-CHECKS = (mount_options, commands, keys, targets, files, suites, layers, locks, figures, fields, sentences, columns, words)
+CHECKS = (mount_options, commands, keys, targets, files, suites, layers, locks, figures, fields, failures, bounds,
+          sentences, columns, words)
 
 if __name__ == "__main__":
     check = {function.__name__: function for function in CHECKS}[sys.argv[1]]

@@ -43,6 +43,8 @@ is "every suite of tests" "$(says suites)" ""
 is "the layers of DESIGN.md are those that the build holds" "$(says layers)" ""
 is "every lock and thread of the cache is in the tables of DESIGN.md" "$(says locks)" ""
 is "every figure that follows from a constant" "$(says figures)" ""
+is "what is shown when something fails is what the programs print" "$(says failures)" ""
+is "what bounds a vendor's costs is what that vendor takes" "$(says bounds)" ""
 is "no word of before the glossary" "$(says words)" ""
 
 # ---- The control directory -----------------------------------------------------------------------

@@ -20,5 +20,5 @@ int main(void)
 	describe_variables();
 	describe_options();
 	describe_commands();
-	return fflush(stdout) ? 1 : 0;
+	return describe_failures() && !fflush(stdout) ? 0 : 1;
 }

@@ -13,8 +13,11 @@
  *                      (a blank between spellings)
  *      mount-option    PROGRAM COMMAND NAME[=]         ARGUMENT        HELP    given as -o NAME
  *      ignored         PROGRAM COMMAND NAME                            accepted, without effect
+ *      failure         WORDS   SHOWN   WAY-OUT         with `code`
  */
 #pragma once
+
+#include <stdbool.h>
 
 void describe_providers(void);
 /* The options that each provider's new sandboxes can have. */
@@ -25,3 +28,6 @@ void describe_options(void);
 
 /* The commands and options of sandboxctl. */
 void describe_commands(void);
+
+/* What fails, and the way out. False, with a line on standard error: some kind of error is missing. */
+bool describe_failures(void);

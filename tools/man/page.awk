@@ -9,6 +9,7 @@
 #	@new@                 which providers take which option of a new sandbox, as items of a list
 #	@variables@           what providers read of the environment, as items of a list
 #	@differences@         what each provider takes and can do, as items of a list
+#	@failures@            kinds of errors, what is shown of each and the way out, as items of a list
 #
 # What stands between @about COMMAND@ and @end@, before all of these, comes behind the help of that
 # command.
@@ -68,6 +69,8 @@ function fill_in(what, program,    i, fields) {
 			print_variable(fields[2], fields[3], fields[4], fields[5])
 		else if (what == "differences" && fields[1] == "provider")
 			print_differences(fields)
+		else if (what == "failures" && fields[1] == "failure")
+			print_failure(fields)
 		else if (what == "commands" && fields[1] == "command" && fields[2] == program)
 			print_command(fields)
 		else if (what == "ignored" && fields[1] == "ignored" && fields[2] == program)
@@ -123,6 +126,11 @@ function print_differences(fields,    i, slots, slot, n, can, cannot) {
 	}
 	print "It can: " can "." cannot
 	print "The stream of changes: " fields[9] "."
+}
+
+function print_failure(fields) {
+	print ".It " with_code(fields[2])
+	print with_code(sentences(fields[3])) "\n.br\n" with_code(sentences(fields[4]))
 }
 
 function names_of(list) {
@@ -188,14 +196,19 @@ function print_details(text,    lines, n, i) {
 # A sentence a line, without what roff would take for something else: a backslash, an option's dash, a control character that
 # begins a line.
 function prose(text) {
-	while (match(text, /\. [A-Z]/))
-		text = substr(text, 1, RSTART) "\n" substr(text, RSTART + 2)
+	text = sentences(text)
 	sub(/^[ \t]+/, "", text)
 	gsub(/\\/, "\\e", text)
 	gsub(/--/, "\\-\\-", text)
 	gsub(/ -/, " \\-", text)
 	gsub(/~/, "\\(ti", text)
 	return (text ~ /^[.']/ ? "\\&" : "") text
+}
+
+function sentences(text) {
+	while (match(text, /\. [A-Z`]/))
+		text = substr(text, 1, RSTART) "\n" substr(text, RSTART + 2)
+	return text
 }
 
 # "PROVIDER:ID -- COMMAND...": what is to be filled in, but for the dashes.
