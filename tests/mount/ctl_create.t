@@ -25,7 +25,7 @@ nothing_left() {
 [ "$PROVIDER" = local ] || vendor_start
 
 quickstart() {
-	PATH=$(dirname "$SANDBOXCTL"):$PATH deadline "$PATIENCE" "$TOP/tools/examples/quickstart.sh" "$PROVIDER" >said 2>&1
+	PATH=$(dirname "$SANDBOXCTL"):$PATH deadline "$PATIENCE" "$TOP/tools/examples/$PROVIDER.sh" >said 2>&1
 	is "the example works" "$? $(grep -c '"exit_code": *0' said)" "0 1"
 }
 

@@ -38,6 +38,8 @@ a_user() {
 	unmount
 }
 for_each_user a_user
+PATH=${SANDBOXFS%/*}:$PATH deadline "$PATIENCE" "$TOP/tools/examples/docker.sh" "$SANDBOX" >said 2>&1
+is "the example works" "$? $(grep -c '"exit_code": *0' said)" "0 1"
 
 # ---- BusyBox alone, read-only but for one directory ---------------------------------------------------
 

@@ -243,6 +243,14 @@ def bounds(programs):
             yield f"{provider}: nothing says what it costs"
 
 
+def examples(programs):
+    """Each provider whose sandboxes are made, or started, has a script that one can run."""
+    for provider, *_, slots, _ in facts("provider"):
+        path = TOP / f"tools/examples/{provider}.sh"
+        if "make=yes" in slots and not path.stat().st_mode & 0o111:
+            yield str(path)
+
+
 # ---- How it is written ---------------------------------------------------------------------------
 
 
@@ -278,7 +286,7 @@ def words(programs):
 
 
 CHECKS = (mount_options, commands, keys, targets, files, suites, layers, locks, figures, fields, failures, bounds,
-          sentences, columns, words)
+          examples, sentences, columns, words)
 
 if __name__ == "__main__":
     check = {function.__name__: function for function in CHECKS}[sys.argv[1]]

@@ -203,6 +203,13 @@ like "no ssh" "$(PATH=$PWD/empty "$SANDBOXFS" -f "ssh:$SANDBOX" wrong 2>&1)" \
 no_connection_is_left
 tap_prefix=
 
+# ---- The example -----------------------------------------------------------------------------------
+
+vendor_sandbox example
+PATH=${SANDBOXFS%/*}:$PATH deadline "$PATIENCE" "$TOP/tools/examples/ssh.sh" "$SANDBOX" >said 2>&1
+is "the example works" "$? $(grep -c '"exit_code": *0' said)" "0 1"
+no_connection_is_left
+
 # ---- Any command -----------------------------------------------------------------------------------
 
 tap_prefix="command: "

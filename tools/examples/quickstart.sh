@@ -1,24 +1,29 @@
 #!/bin/sh
-# quickstart.sh PROVIDER [create's options]: a sandbox from its beginning to its end. The key is in the environment:
-#
-#	local      needs none
-#	e2b        E2B_API_KEY
-#	daytona    DAYTONA_API_KEY
-#	modal      MODAL_TOKEN_ID and MODAL_TOKEN_SECRET, or ~/.modal.toml
-#	runloop    RUNLOOP_API_KEY
-#	langsmith  LANGSMITH_API_KEY
-#	aio        SANDBOX_HOST and SANDBOX_PORT, where it is not localhost:8080; its only sandbox stays
+# quickstart.sh PROVIDER [options of sandboxctl create] | SOURCE: what e2b.sh and the others
+# beside it have in common. A sandbox is made, mounted, used on both sides and deleted; that of a
+# SOURCE, as in ssh:HOST, is there and stays.
 set -eu
 
-[ $# -gt 0 ] || { echo "usage: quickstart.sh PROVIDER [options of sandboxctl create]" >&2; exit 2; }
+[ $# -gt 0 ] || {
+	echo "usage: quickstart.sh PROVIDER [options of sandboxctl create] | SOURCE" >&2
+	exit 2
+}
 dir=$(mktemp -d)
-source=$(sandboxctl create "$@")
+made=
+source=$1
+case $1 in
+*:*) ;;
+*) source=$(sandboxctl create "$@") made=$1 ;;
+esac
 end() {
 	# Busy for a moment, where somebody looks at all that is mounted.
 	while mountpoint -q "$dir"; do
 		umount "$dir" 2>/dev/null || fusermount3 -u "$dir" 2>/dev/null || sleep 0.2
 	done
-	[ "${source%%:*}" = aio ] || sandboxctl delete "$source"
+	case $made in
+	'' | aio) ;;
+	*) sandboxctl delete "$source" ;;
+	esac
 	rmdir "$dir" || :
 }
 trap end EXIT

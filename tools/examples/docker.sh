@@ -1,0 +1,4 @@
+#!/bin/sh
+# docker.sh CONTAINER: the working directory of a container that runs.
+[ $# -eq 1 ] || { echo "usage: docker.sh CONTAINER" >&2; exit 2; }
+exec "$(dirname "$0")/quickstart.sh" "docker:$1"
