@@ -13,6 +13,7 @@
 enum words {
 	WORDS_PLAIN,   /* nothing */
 	WORDS_COMMAND, /* the next word is the command's own name */
+	WORDS_PRINTF,  /* the word behind -v is a name that gets a value */
 	WORDS_ONE,     /* the next word is a name that gets a value: behind `for` */
 	WORDS_ALL,     /* all words are names that get values: behind `read` */
 };
@@ -20,6 +21,7 @@ enum words {
 struct scan {
 	const char *script, *at;
 	enum words words;
+	bool is_before_command; /* `at` is in the value of IFS=, read NAME */
 	struct path_set *out;
 };
 
@@ -56,6 +58,7 @@ static const struct {
 	{ "mapfile", WORDS_ALL },
 	{ "readarray", WORDS_ALL },
 	{ "getopts", WORDS_ALL },
+	{ "printf", WORDS_PRINTF },
 	{ "do", WORDS_COMMAND },
 	{ "then", WORDS_COMMAND },
 	{ "else", WORDS_COMMAND },
@@ -125,6 +128,7 @@ static bool take_word(struct scan *s)
 
 	if (value) {
 		s->at = value;
+		s->is_before_command = words == WORDS_COMMAND;
 		return (value == name + len + 1 && is_itself(value, name, len)) ||
 			put(s, name, len);
 	}
@@ -152,7 +156,7 @@ static bool take_dollar(struct scan *s)
 	else if (!len)
 		rest = s->at + 1;
 	s->at = rest;
-	if (s->words != WORDS_ALL)
+	if (s->words != WORDS_ALL && !s->is_before_command)
 		s->words = WORDS_PLAIN;
 	if (!len || name[-1] != '{' || (rest[0] != '=' && (rest[0] != ':' || rest[1] != '=')))
 		return true;
@@ -167,6 +171,10 @@ static void take_sign(struct scan *s)
 		s->at += strcspn(s->at, "\n");
 		return;
 	}
+	if (strchr(BLANKS "\n;&|", c))
+		s->is_before_command = false;
+	if (s->words == WORDS_PRINTF && c == '-')
+		s->words = s->at[1] == 'v' ? WORDS_ONE : WORDS_PLAIN;
 	if (c == '\\' && s->at[1])
 		s->at++;
 	s->at++;
@@ -174,7 +182,7 @@ static void take_sign(struct scan *s)
 		return;
 	if (strchr(SEPARATORS, c))
 		s->words = WORDS_COMMAND;
-	else if (!strchr(BLANKS "!\\", c) && s->words == WORDS_COMMAND)
+	else if (!strchr(BLANKS "!\\", c) && s->words == WORDS_COMMAND && !s->is_before_command)
 		s->words = WORDS_PLAIN;
 }
 
