@@ -254,23 +254,36 @@ static enum err try_sandbox(struct run *r, struct error *e)
 			      ops, &r->provider_config, &r->call, ignore_entry, NULL, e);
 }
 
+static enum err choose_sandbox(struct run *r, struct error *e)
+{
+	if (r->source->id)
+		return check_existing(r, e);
+	r->provider_config.path = NULL;
+	return r->config->reuse ? find_or_make(r, e) : make_sandbox(r, e);
+}
+
+/* The directory to make: a new sandbox lacks the one that its source names. NULL: none. */
+static const char *missing_dir(const struct run *r)
+{
+	if (r->config->workdir)
+		return r->config->workdir;
+	return has_made_sandbox(r) ? r->source->path : NULL;
+}
+
 static enum err open_sandbox(struct run *r, struct error *e)
 {
+	const char *dir;
 	enum err kind;
 
 	r->provider_config = wanted_sandbox(r->source, r->config);
-	if (r->source->id)
-		kind = check_existing(r, e);
-	else
-		kind = r->config->reuse ? find_or_make(r, e) : make_sandbox(r, e);
+	kind = choose_sandbox(r, e);
 	if (kind)
 		return kind;
 	/* Before the mount's first request; each over a connection of its own. */
-	if (r->config->workdir) {
-		kind = workdir_make(
-			r->source->ops, &r->provider_config, &r->call, r->config->workdir, e);
-		r->provider_config.path = r->config->workdir;
-	}
+	dir = missing_dir(r);
+	if (dir)
+		kind = workdir_make(r->source->ops, &r->provider_config, &r->call, dir, e);
+	r->provider_config.path = dir ? dir : r->source->path;
 	if (!kind && r->setup->request && !*r->found_id) {
 		kind = setup_run(r->setup, r->source->ops, &r->provider_config, &r->call, e);
 		if (kind)

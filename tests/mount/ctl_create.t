@@ -527,6 +527,10 @@ like "a mount makes it, too, and shows it" "$(cat dir/where) $(pwd)" "/work "
 like "as the mount table says" "$(grep -F " $PWD/dir " /proc/self/mounts)" "^$PROVIDER:[^: ]*:work "
 tap_umount dir
 ok "and its sandbox goes" wait_until "$PATIENCE" nothing_left
+deadline "$PATIENCE" "$SANDBOXFS" "$PROVIDER::made/here" dir -o setup=setup >said 2>&1
+like "a path that a new sandbox lacks is made as well" "$(cat dir/where) $(pwd)" "/made/here "
+tap_umount dir
+ok "and goes with its sandbox" wait_until "$PATIENCE" nothing_left
 says "a source with a path takes none" 1 \
 	"sandboxfs: option 'workdir=': '$PROVIDER::/tmp' has a path already; leave one of the two out" \
 	"$SANDBOXFS" "$PROVIDER::/tmp" dir -o workdir=work
