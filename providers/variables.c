@@ -9,7 +9,7 @@
 static const struct variable variables[] = {
 	{ "aio", "SANDBOX_API_KEY", VARIABLE_KEY, NULL,
 		"the key, or the JWT, of a container that was started with one" },
-	{ "aio", "SANDBOX_HOST", VARIABLE_OTHER, "localhost",
+	{ "aio", "SANDBOX_HOST", VARIABLE_URL, "localhost",
 		"the container's host, which may have a port, or a URL" },
 	{ "aio", "SANDBOX_PORT", VARIABLE_OTHER, NULL,
 		"the container's port (8080, else 8090; on another machine 443)" },

@@ -28,11 +28,8 @@ enum err account_url_use(const struct provider_ops *ops, const char *url, struct
 	if (!url)
 		return ERR_OK;
 	if (!v)
-		return error_set(e, ERR_INVALID, "%s: there is no URL to choose%s; leave it out",
-			ops->name,
-			ops->caps & PROVIDER_SINGLE ? ": the ID is its host and port, as in "
-						      "HOST_PORT"
-						    : "");
+		return error_set(
+			e, ERR_INVALID, "%s: there is no URL to choose; leave it out", ops->name);
 	if (!is_url(url))
 		return error_set(e, ERR_INVALID,
 			"%s: '%.150s' is no base URL, as in https://HOST/PATH", ops->name, url);

@@ -44,6 +44,12 @@ export SANDBOX_HOST="sandbox.localhost:$port"
 reaches "a name below localhost" aio:
 export SANDBOX_HOST="http://127.0.0.1:$port/"
 reaches "a URL" aio:
+export SANDBOX_HOST=127.0.0.1:1
+"$SANDBOXFS" aio: dir -o "url=http://127.0.0.1:$port" 2>err
+is "url= is the address of a mount, before the variable" "$? $(cat err)" "0 "
+ok "umount" umount dir
+ok "and --url that of a command" ctl info aio: --url "http://127.0.0.1:$port"
+export SANDBOX_HOST="http://127.0.0.1:$port/"
 
 "$SANDBOXFS" aio: dir -o "header=X-Gate: open-sesame" 2>err
 is "with a header of the user's own: is mounted" "$? $(cat err)" "0 "
