@@ -55,6 +55,14 @@ import json, sys
 print([(c["check"], c["result"]) for c in json.load(sys.stdin) if c["check"] in ("fuse", "e2b", "runloop")])')" \
 	"[('fuse', 'ok'), ('e2b', 'ok'), ('runloop', 'unused')]"
 
+ctl doctor --variables >out
+is "the variables that are read are those of the manual page" \
+	"$(sed '1d; s/ .*//' out | sort)" "$(awk -F '\t' '$1 == "variable" { print $3 }' "$TOP/build/man/facts" | sort)"
+is "and which of them are set" "$(tr -s ' ' <out | grep -Eo '^(E2B_API_KEY|RUNLOOP_API_KEY) [^ ]+ [^ ]+')" \
+	"E2B_API_KEY set e2b
+RUNLOOP_API_KEY - runloop"
+fails "but no value" grep -qF "$VENDOR_KEY" out
+
 (export E2B_API_KEY=e2b_0000000000000000000000000000000000000000 && ctl doctor >out)
 is "a key that is refused fails it" $? 1
 ok "and the line says so" sh -c 'echo "$1" | grep -q "^fail e2b .*key"' - "$(line e2b)"

@@ -2,6 +2,7 @@
  * doctor.c - sandboxctl doctor: the state of this machine and of providers, with remedies.
  */
 #include "providers/json.h"
+#include "providers/variables.h"
 #include "tools/ctl/checks.h"
 #include "tools/ctl/command.h"
 #include "tools/ctl/live.h"
@@ -89,6 +90,29 @@ static void check_all(struct report *r)
 	json_put_close_list(&r->writer);
 }
 
+/* The table of variables, and which of them count here; no value is shown. */
+static void tell_variables(struct report *r)
+{
+	struct json_writer *w = &r->writer;
+	const struct variable *v;
+
+	json_put_open_list(w, NULL);
+	for (size_t i = 0; (v = variable_at(i)); i++) {
+		bool is_set = variable_value(v) != NULL;
+
+		table_add(&r->table,
+			(const char *const[]){ v->name, is_set ? "set" : "-",
+				*v->provider ? v->provider : "all", v->help });
+		json_put_open(w, NULL);
+		json_put_text(w, "variable", v->name);
+		json_put_boolean(w, "is_set", is_set);
+		json_put_text(w, "provider", v->provider);
+		json_put_text(w, "text", v->help);
+		json_put_close(w);
+	}
+	json_put_close_list(w);
+}
+
 /* A live_sink. */
 static void add_step(void *context, const char *step, const struct finding *f)
 {
@@ -106,10 +130,11 @@ static enum err try_live(
 	return kind;
 }
 
-enum key { KEY_LIVE = 0x5000 };
+enum key { KEY_LIVE = 0x5000, KEY_VARIABLES };
 
 struct request {
 	const char *live; /* PROVIDER; NULL: this machine, and every provider's key */
+	bool variables;   /* these alone */
 };
 
 static error_t take_word(int key, char *value, struct argp_state *state)
@@ -118,6 +143,7 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 
 	switch (key) {
 	case KEY_LIVE: r->live = value; return 0;
+	case KEY_VARIABLES: r->variables = true; return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
@@ -133,6 +159,11 @@ static enum err check(const struct request *r, const struct ctl_common *common, 
 		common->key_file ? "--key-file is the key" : "--url is the address");
 }
 
+static const char *const titles[][5] = {
+	{ "RESULT", "CHECK", "FINDING", NULL },
+	{ "VARIABLE", "HERE", "PROVIDER", "MEANING", NULL },
+};
+
 static enum err run(struct ctl_run *run, struct error *e)
 {
 	struct report r = { .json = BUF_INIT(JSON_MAX) };
@@ -145,8 +176,10 @@ static enum err run(struct ctl_run *run, struct error *e)
 	if (kind)
 		return kind;
 	r.writer.out = &r.json;
-	table_init(&r.table, (const char *const[]){ "RESULT", "CHECK", "FINDING", NULL });
-	if (request.live)
+	table_init(&r.table, titles[request.variables]);
+	if (request.variables)
+		tell_variables(&r);
+	else if (request.live)
 		kind = try_live(&r, request.live, &common, e);
 	else
 		check_all(&r);
@@ -176,6 +209,10 @@ const struct ctl_command ctl_doctor = {
 					{ "live", KEY_LIVE, "PROVIDER", 0,
 						"try all that a sandbox of PROVIDER can do, in one "
 						"that is made for it",
+						0 },
+					{ "variables", KEY_VARIABLES, NULL, 0,
+						"print which variables are read and which of them "
+						"are set, and nothing else",
 						0 },
 					{ 0 },
 				},
