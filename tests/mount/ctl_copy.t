@@ -110,6 +110,11 @@ is "which keeps what is in it" "$(cat "$STORE/taken/file")" kept
 is "as JSON" "$(ctl push --json mixed "$SOURCE" 2>/dev/null | python3 -c '
 import json, sys
 print(json.load(sys.stdin)["errors"])')" "[{'path': 'mixed/fifo', 'error': 'neither a file nor a directory nor a symbolic link'}]"
+codes() {
+	python3 -c 'import json, sys; print(*(e.get("code") for e in json.load(sys.stdin)["errors"]))'
+}
+is "also where nothing could be copied" "$(ctl push --json mixed "$SOURCE:a/../b" 2>/dev/null | codes) \
+$(ctl pull --json "$SOURCE:a/../b" . 2>/dev/null | codes)" "invalid_path invalid_path"
 is "with the code of the agents' protocol" "$(ctl push --json taken clash/good nowhere "$SOURCE" 2>/dev/null | python3 -c '
 import json, sys
 print(*sorted((e["path"], e.get("code")) for e in json.load(sys.stdin)["errors"]))')" "('nowhere', 'file_not_found') ('taken', 'is_directory')"

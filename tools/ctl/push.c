@@ -135,7 +135,9 @@ static enum err push(struct transfer *t, struct error *e)
 
 static enum err run(struct ctl_run *run, struct error *e)
 {
-	struct transfer t = { .run = run, .mode_mask = 07777, .example = "project local:demo" };
+	struct transfer t = {
+		.run = run, .is_push = true, .mode_mask = 07777, .example = "project local:demo"
+	};
 
 	return transfer_run(&t, push, e);
 }

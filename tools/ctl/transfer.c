@@ -62,6 +62,16 @@ static const char *protocol_code(enum err kind)
 	}
 }
 
+static void put_failure(struct transfer *t, const char *name, enum err kind, const char *text)
+{
+	json_put_open(&t->errors_writer, NULL);
+	json_put_path(&t->errors_writer, name);
+	json_put_text(&t->errors_writer, "error", text);
+	if (protocol_code(kind))
+		json_put_text(&t->errors_writer, "code", protocol_code(kind));
+	json_put_close(&t->errors_writer);
+}
+
 /* A name may have any byte: the printed name is cut, and has no control characters. */
 static void tell_failure(void *context, const char *path, enum err kind, const char *text)
 {
@@ -73,12 +83,7 @@ static void tell_failure(void *context, const char *path, enum err kind, const c
 	error_set(&shown, ERR_IO, "%.250s: %s", name, text);
 	progress_clear(&t->progress);
 	say(stderr, "sandboxctl: %s", shown.text);
-	json_put_open(&t->errors_writer, NULL);
-	json_put_path(&t->errors_writer, name);
-	json_put_text(&t->errors_writer, "error", text);
-	if (protocol_code(kind))
-		json_put_text(&t->errors_writer, "code", protocol_code(kind));
-	json_put_close(&t->errors_writer);
+	put_failure(t, name, kind, text);
 }
 
 static void tell_progress(void *context, uint64_t bytes, uint64_t bytes_total)
@@ -173,6 +178,8 @@ static enum err tell_end(struct transfer *t, enum err kind, struct error *e)
 	struct error unprinted;
 
 	progress_clear(&t->progress);
+	if (kind)
+		put_failure(t, t->words[t->is_push ? t->count : 0], kind, e->text);
 	json_put_close_list(&t->errors_writer);
 	if (t->common.json && print_result(t, &unprinted))
 		return error_set(e, unprinted.kind, "%s", unprinted.text);

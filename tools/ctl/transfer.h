@@ -15,6 +15,7 @@ struct transfer {
 	struct ctl_common common;
 	char **words; /* SOURCE... DESTINATION */
 	size_t count; /* number of sources; words[count] is the destination */
+	bool is_push;
 	uint32_t mode_mask;
 	mode_t base_mask;    /* as in struct copy */
 	const char *example; /* an example of the command's words */
