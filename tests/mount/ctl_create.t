@@ -507,6 +507,9 @@ GITHUB_TOKEN=t0ken deadline "$PATIENCE" "$SANDBOXFS" "$PROVIDER:" dir -o setup=s
 name=$(sed -n "s/^sandboxfs: made \([^,]*\),.*/\1/p" said)
 of_people "a script as people write them" "$name"
 is "also without the mount" "$(ctl exec "$name" 'echo $GITHUB_TOKEN' </dev/null)" t0ken
+is "info tells the shell that the manual page gives this provider" \
+	"$(ctl info --inside "$name" | sed -n 's/^shell *//p')" \
+	"$(awk -F '\t' -v p="$PROVIDER" '$1 == "provider" && $2 == p { print $10 }' "$TOP/build/man/facts")"
 is "but not where sh is asked for" "$(ctl exec "$name" --shell sh 'echo "<$GITHUB_TOKEN>"' </dev/null)" "<>"
 job=$(exec 3<>dir/.sandbox/spawn; echo 'echo $GITHUB_TOKEN; pwd' >&3; cat <&3)
 ok "and for jobs" wait_until "$PATIENCE" grep -q 'workspace$' "dir/.sandbox/jobs/$job/output"

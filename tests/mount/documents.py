@@ -245,7 +245,7 @@ def bounds(programs):
 
 def examples(programs):
     """Each provider whose sandboxes are made, or started, has a script that one can run."""
-    for provider, *_, slots, _ in facts("provider"):
+    for provider, *_, slots, _, _ in facts("provider"):
         path = TOP / f"tools/examples/{provider}.sh"
         if "make=yes" in slots and not path.stat().st_mode & 0o111:
             yield str(path)

@@ -4,7 +4,7 @@
  * characters:
  *
  *      provider        NAME    TITLE   FOUND-BY        KEYS    OPTIONS-OF-NEW  OPTIONS-OF-ANY
- *                      SLOT=RESULT,...         STREAM
+ *                      SLOT=RESULT,...         STREAM  SHELL
  *                      (RESULT: yes, an errno, or why none is needed)
  *      new             PROVIDER NAME   SENTENCE        an option of a new sandbox; empty: taken
  *      variable        PROVIDER NAME   HELP    OTHERWISE       PROVIDER is empty for all of them
@@ -29,5 +29,8 @@ void describe_options(void);
 /* The commands and options of sandboxctl. */
 void describe_commands(void);
 
-/* What fails, and the way out. False, with a line on standard error: some kind of error is missing. */
+/*
+ * The kinds of errors, and the way out of each. False, with a line on standard error: the table
+ * lacks a kind.
+ */
 bool describe_failures(void);

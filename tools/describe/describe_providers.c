@@ -2,6 +2,7 @@
 
 #include "fs/errmap.h"
 #include "providers/provider.h"
+#include "providers/user_shell.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -133,7 +134,7 @@ static void print_row(const struct provider_ops *ops)
 	print_options(ops->connect_options);
 	for (size_t i = 0; i < SLOTS_COUNT; i++)
 		printf("%c%s=%s", i ? ',' : '\t', slots[i].title, slot_word(&slots[i], ops));
-	printf("\t%s\n", watch_word(ops));
+	printf("\t%s\t%s\n", watch_word(ops), user_shell_auto(ops->caps));
 }
 
 void describe_providers(void)

@@ -126,6 +126,7 @@ function print_differences(fields,    i, slots, slot, n, can, cannot) {
 	}
 	print "It can: " can "." cannot
 	print "The stream of changes: " fields[9] "."
+	print with_code("With `exec_shell=auto` commands run by `" fields[10] "`.")
 }
 
 function print_failure(fields) {
