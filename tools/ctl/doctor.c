@@ -134,7 +134,7 @@ enum key { KEY_LIVE = 0x5000, KEY_VARIABLES };
 
 struct request {
 	const char *live; /* PROVIDER; NULL: this machine, and every provider's key */
-	bool variables;   /* these alone */
+	bool variables;   /* the table of variables, and no check */
 };
 
 static error_t take_word(int key, char *value, struct argp_state *state)

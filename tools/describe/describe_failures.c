@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Text between ` is what the programs print; tests/mount/documents.py looks for it in the sources. */
+/* Text between ` is printed by the programs: tests/mount/documents.py finds it in the sources. */
 struct failure {
 	enum err kinds[4]; /* ends with ERR_OK */
 	const char *shows, *way_out;
@@ -67,7 +67,7 @@ static const struct failure failures[] = {
 		"Give the sandbox `--memory`, or end what takes it; here, raise `ulimit -n`." },
 };
 
-/* What a disk of this machine says as well, of what a program asked for. */
+/* Errors of the caller's request, as of a local disk. */
 static const enum err of_any_disk[] = { ERR_NOT_FOUND, ERR_EXISTS, ERR_DENIED, ERR_NOT_OWNER,
 	ERR_NOT_DIR, ERR_IS_DIR, ERR_NOT_EMPTY, ERR_INVALID, ERR_NAME_TOO_LONG, ERR_LOOP,
 	ERR_CROSS_DEVICE, ERR_TOO_MANY_LINKS, ERR_TOO_LARGE, ERR_TEXT_BUSY, ERR_BUSY, ERR_NO_XATTR,
@@ -94,7 +94,7 @@ static bool has_kind(const enum err *kinds, size_t count, enum err kind)
 	return false;
 }
 
-static bool is_told(enum err kind)
+static bool has_row(enum err kind)
 {
 	bool is = has_kind(of_any_disk, sizeof of_any_disk / sizeof *of_any_disk, kind);
 
@@ -108,7 +108,7 @@ bool describe_failures(void)
 	for (size_t i = 0; i < sizeof failures / sizeof *failures; i++)
 		print_failure(&failures[i]);
 	for (unsigned number = 1; error_is_kind(number); number++)
-		if (!is_told((enum err)number)) {
+		if (!has_row((enum err)number)) {
 			fprintf(stderr, "describe: nothing is said of %s\n",
 				error_name((enum err)number));
 			return false;
