@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * A label of every new sandbox, with random digits: none of these vendors takes an idempotency key.
- */
-#define MARK "sandboxfs-made="
-
 /* The caller may have given up, so the search has a time of its own. */
 #define SEARCH_MS 5000
 
@@ -94,7 +89,7 @@ static enum err create_marked(const struct provider_ops *ops, const struct provi
 	char mark[REMOTE_NAME_SIZE];
 	struct error why = { 0 };
 	struct provider_config marked = *cfg;
-	enum err kind = remote_new_name(MARK, mark, e);
+	enum err kind = remote_new_name(PROVIDER_MARK "=", mark, e);
 
 	if (kind)
 		return kind;

@@ -1,9 +1,15 @@
 /*
- * provider_inside.h - provider_options.c as provider.c and provider_create.c see it.
+ * provider_inside.h - provider_options.c and provider_create.c as the rest of providers/ sees them.
  */
 #pragma once
 
 #include "providers/provider.h"
+
+/*
+ * A label of every new sandbox, with random digits: a vendor takes no idempotency key. A sandbox
+ * that has it was made by sandboxfs.
+ */
+#define PROVIDER_MARK "sandboxfs-made"
 
 /* As provider_check_create(), for a sandbox that exists. */
 enum err provider_check_connect(

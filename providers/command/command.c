@@ -30,18 +30,22 @@ static enum err take_answer(
 enum err command_ask(struct command *c, const struct call *call, const struct words *words,
 	struct buf *out, struct error *e)
 {
+	return command_ask_with(c, call, words, -1, out, e);
+}
+
+enum err command_ask_with(struct command *c, const struct call *call, const struct words *words,
+	int file, struct buf *out, struct error *e)
+{
 	AUTO_SESSION struct session s = SESSION_NONE;
 	struct buf *outputs[2] = { out, &s.said };
 	struct error why = { 0 };
 	int exit_code = 0;
-	enum err kind = session_start(&s, words, 0, &why);
+	enum err kind;
 
+	s.file = file;
+	kind = session_start(&s, words, 0, &why);
 	if (kind == ERR_NOT_FOUND)
-		return error_set(e, ERR_UNSUPPORTED,
-			"%s:%s: there is no program '%s' here; install it, or put its directory "
-			"into "
-			"$PATH",
-			c->at.base.ops->name, c->given, words->argv[0]);
+		return command_lacks(c, words->argv[0], e);
 	out->max = ANSWER_MAX;
 	if (!kind)
 		kind = session_follow(&s, call, take_answer, outputs, &exit_code, &why);
@@ -66,7 +70,7 @@ void command_release(struct provider *p)
 	attachment_free(&c->at);
 }
 
-static enum err command_new(struct command **out, const struct provider_ops *ops,
+enum err command_new(struct command **out, const struct provider_ops *ops,
 	const struct transport *transport, const struct provider_config *cfg, struct error *e)
 {
 	AUTO_ATTACHMENT struct command *c = attachment_new(sizeof *c, ops, cfg, e);

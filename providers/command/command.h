@@ -8,7 +8,8 @@
  *      command.c    connecting and releasing
  *      one file for each program: facts and an entry of the table of providers
  *          ssh.c         ssh:[USER@]HOST[:PORT][:PATH]
- *          container.c   docker:CONTAINER[:PATH], podman:CONTAINER[:PATH]
+ *          container.c   docker:CONTAINER[:PATH], podman:CONTAINER[:PATH]; container_life.c
+ *                        makes, lists and removes them
  *          kubernetes.c  kubernetes:[CONTEXT/]NAMESPACE/POD[/CONTAINER][:PATH]
  *          any.c         command:'PROGRAM ARGUMENTS'[:/PATH]
  *
@@ -84,11 +85,20 @@ enum err command_info(
 
 /* ---- For the programs' own files ---- */
 
+/* Reaches nothing yet. cfg->id "": for calls that name no sandbox. Released as a provider. */
+enum err command_new(struct command **out, const struct provider_ops *ops,
+	const struct transport *transport, const struct provider_config *cfg, struct error *e);
 /*
  * Runs a program of this machine to its end. ERR_OK: `out` has its output, and its exit code was 0.
+ * On an error `out` has the output before it.
  */
 enum err command_ask(struct command *c, const struct call *call, const struct words *words,
 	struct buf *out, struct error *e);
+/* `file` is the program's descriptor 3, with a number of spawn_fd(); -1: none. */
+enum err command_ask_with(struct command *c, const struct call *call, const struct words *words,
+	int file, struct buf *out, struct error *e);
+/* The error of a program that is not installed. */
+enum err command_lacks(const struct command *c, const char *program, struct error *e);
 /* Gives the error that a complaint means; `kind` of `why` stays where no complaint matches. */
 enum err command_judge(
 	struct command *c, struct session *s, const struct error *why, struct error *e);

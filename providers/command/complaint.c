@@ -41,6 +41,14 @@ static const struct complaint *find(const struct transport *t, const char *text)
 	return NULL;
 }
 
+enum err command_lacks(const struct command *c, const char *program, struct error *e)
+{
+	return error_set(e, ERR_UNSUPPORTED,
+		"%s%s%s: there is no program '%s' here; install it, or put its directory into "
+		"$PATH",
+		c->at.base.ops->name, *c->given ? ":" : "", c->given, program);
+}
+
 enum err command_judge(
 	struct command *c, struct session *s, const struct error *why, struct error *e)
 {
@@ -52,7 +60,7 @@ enum err command_judge(
 
 	if (why->kind == ERR_INTERRUPTED || why->kind == ERR_TIMEOUT)
 		kind = why->kind;
-	error_set(e, kind, "%s:%s: %.*s%s%s", c->at.base.ops->name, c->given,
+	error_set(e, kind, "%s%s%s: %.*s%s%s", c->at.base.ops->name, *c->given ? ":" : "", c->given,
 		said.len ? said.len : (int)strlen(why->text), said.len ? said.text : why->text,
 		*advice ? "; " : "", advice);
 	return attachment_note(&c->at, kind, e);

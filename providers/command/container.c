@@ -6,12 +6,18 @@
  * container that is stopped and started again stays the same sandbox.
  */
 #include "providers/base/cleanup.h"
-#include "providers/command/command.h"
+#include "providers/command/container.h"
+#include "providers/provider_inside.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const struct complaint complaints[] = {
+	{ "No such image", ERR_NOT_FOUND, NULL },
+	{ "image not known", ERR_NOT_FOUND, NULL },
+	{ "is already in use", ERR_EXISTS, NULL },
+	{ "No public port", ERR_UNSUPPORTED, NULL },
+	{ "find published port", ERR_UNSUPPORTED, NULL },
 	{ "No such container", ERR_NOT_FOUND, NULL },
 	{ "no such container", ERR_NOT_FOUND, NULL },
 	{ "No such object", ERR_NOT_FOUND, NULL },
@@ -30,40 +36,48 @@ static const struct complaint complaints[] = {
 
 /* ---- Facts about a container ---- */
 
-static enum err inspect(
-	struct command *c, const struct call *call, char id[128], char state[32], struct error *e)
-{
-	AUTO_WORDS struct words words = { 0 };
-	AUTO_BUF struct buf answer = { 0 };
-	enum err kind;
-
-	words_add_all(&words,
-		(const char *const[]){ c->transport->program, "container", "inspect", "--format",
-			"{{.Id}} {{.State.Status}}", "--", c->at.id, NULL });
-	kind = command_ask(c, call, &words, &answer, e);
-	if (kind)
-		return kind;
-	if (sscanf(buf_text(&answer), "%127s %31s", id, state) == 2)
-		return ERR_OK;
-	return error_set(e, ERR_PROTOCOL, "%s:%s: its state is '%.60s'", c->at.base.ops->name,
-		c->given, buf_text(&answer));
-}
-
-static enum sandbox_state state_of(const char *word)
+enum sandbox_state container_state(const char *word)
 {
 	return !strcmp(word, "running")   ? SANDBOX_RUNNING
 		: !strcmp(word, "paused") ? SANDBOX_PAUSED
 					  : SANDBOX_STOPPED;
 }
 
+enum err container_inspect(
+	struct command *c, const struct call *call, struct container *out, struct error *e)
+{
+	AUTO_WORDS struct words words = { 0 };
+	AUTO_BUF struct buf answer = { 0 };
+	char made[8];
+	int fields;
+	enum err kind;
+
+	words_add_all(&words,
+		(const char *const[]){ c->transport->program, "container", "inspect", "--format",
+			"{{.Id}} {{.State.Status}} {{with index .Config.Labels \"" PROVIDER_MARK
+			"\"}}made{{end}}",
+			"--", c->at.id, NULL });
+	kind = command_ask(c, call, &words, &answer, e);
+	if (kind)
+		return kind;
+	fields = sscanf(buf_text(&answer), "%127s %31s %7s", out->id, out->word, made);
+	if (fields >= 2) {
+		out->state = container_state(out->word);
+		out->is_ours = fields == 3;
+		return ERR_OK;
+	}
+	return error_set(e, ERR_PROTOCOL, "%s:%s: its state is '%.60s'", c->at.base.ops->name,
+		c->given, buf_text(&answer));
+}
+
 static enum err tell_state(
 	struct command *c, const struct call *call, enum sandbox_state *out, struct error *e)
 {
-	char id[128], word[32];
-	enum err kind = inspect(c, call, id, word, e);
+	struct container found;
+	enum err kind = container_inspect(c, call, &found, e);
 
 	if (!kind)
-		*out = state_of(word);
+		*out = found.state;
 	return kind;
 }
 
@@ -71,19 +85,19 @@ static enum err tell_state(
 static enum err find(struct command *c, const struct provider_config *cfg, const struct call *call,
 	struct error *e)
 {
-	char id[128], word[32];
-	enum err kind = inspect(c, call, id, word, e);
+	struct container found;
+	enum err kind = container_inspect(c, call, &found, e);
 
 	if (kind)
 		return kind;
-	strcpy(c->at.id, id);
-	if (cfg->account_only || state_of(word) == SANDBOX_RUNNING)
+	strcpy(c->at.id, found.id);
+	if (cfg->account_only || found.state == SANDBOX_RUNNING)
 		return ERR_OK;
-	if (state_of(word) == SANDBOX_PAUSED)
+	if (found.state == SANDBOX_PAUSED)
 		return error_set(e, ERR_UNREACHABLE, "%s:%s is paused; wake it with: %s unpause %s",
 			c->at.base.ops->name, c->given, c->transport->program, c->given);
 	return error_set(e, ERR_UNREACHABLE, "%s:%s is %s; start it with: %s start %s",
-		c->at.base.ops->name, c->given, word, c->transport->program, c->given);
+		c->at.base.ops->name, c->given, found.word, c->transport->program, c->given);
 }
 
 /* ---- Arguments of the program ---- */
@@ -114,15 +128,39 @@ static void put_words(const struct command *c, bool asks, struct words *out)
 		return command_connect(                                                            \
 			&engine##_provider, &engine##_transport, cfg, call, out, e);               \
 	}                                                                                          \
+	static enum err engine##_create(const struct provider_config *cfg,                         \
+		const struct call *call, char id[128], struct error *e)                            \
+	{                                                                                          \
+		return container_create(                                                           \
+			&engine##_provider, &engine##_transport, cfg, call, id, e);                \
+	}                                                                                          \
+	static enum err engine##_list(const struct provider_config *cfg, const struct call *call,  \
+		sandbox_sink sink, void *context, struct error *e)                                 \
+	{                                                                                          \
+		return container_list(                                                             \
+			&engine##_provider, &engine##_transport, cfg, call, sink, context, e);     \
+	}                                                                                          \
+	static enum err engine##_delete(                                                           \
+		const struct provider_config *cfg, const struct call *call, struct error *e)       \
+	{                                                                                          \
+		return container_delete(&engine##_provider, &engine##_transport, cfg, call, e);    \
+	}                                                                                          \
 	const struct provider_ops engine##_provider = {                                            \
 		.name = #engine,                                                                   \
 		.title = of,                                                                       \
 		.key_names = "",                                                                   \
 		.caps = PROVIDER_KEEPS_HELPER | PROVIDER_COMMANDS_PULSE | PROVIDER_FINDS_NAMES,    \
+		.create_options = CONTAINER_OPTIONS,                                               \
 		.connect_options = OPTION_USER | OPTION_RESUME_NEVER,                              \
+		.create = engine##_create,                                                         \
 		.connect = engine##_connect,                                                       \
 		.release = command_release,                                                        \
 		.info = command_info,                                                              \
+		.list_sandboxes = engine##_list,                                                   \
+		.delete = engine##_delete,                                                         \
+		.pause = container_pause,                                                          \
+		.resume = container_resume,                                                        \
+		.url = container_url,                                                              \
 		.execute = attachment_execute,                                                     \
 	}
 

@@ -44,11 +44,7 @@ static enum err begin(struct command *c, struct session *s, unsigned flags, cons
 	c->transport->put_words(c, asks, &words);
 	kind = session_start(s, &words, flags | (asks ? 0 : SESSION_APART), &why);
 	if (kind == ERR_NOT_FOUND)
-		return error_set(e, ERR_UNSUPPORTED,
-			"%s:%s: there is no program '%s' here; install it, or put its directory "
-			"into "
-			"$PATH",
-			c->at.base.ops->name, c->given, words.argv[0]);
+		return command_lacks(c, words.argv[0], e);
 	if (!kind)
 		kind = session_open(s, call, text, &why);
 	return kind ? command_judge(c, s, &why, e) : ERR_OK;

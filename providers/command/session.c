@@ -27,7 +27,7 @@
 
 #define MARK_BEGIN "sandboxfs:"
 
-enum session_fd { SESSION_IN, SESSION_OUT, SESSION_ERR, SESSION_FDS };
+enum session_fd { SESSION_IN, SESSION_OUT, SESSION_ERR, SESSION_FILE, SESSION_FDS };
 
 /* ---- Starting a program ---- */
 
@@ -77,8 +77,9 @@ enum err session_start(
 		kind = open_error(s, &err, e);
 	if (kind)
 		return kind;
-	return spawn_client(
-		&s->pid, how, words->argv, (const int[SESSION_FDS]){ in, in, err }, SESSION_FDS, e);
+	return spawn_client(&s->pid, how, words->argv,
+		(const int[SESSION_FDS]){ in, in, err, s->file },
+		s->file < 0 ? SESSION_FILE : SESSION_FDS, e);
 }
 
 /* ---- Kept output ---- */

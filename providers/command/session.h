@@ -33,12 +33,13 @@ struct session {
 	bool is_kept;
 	struct buf said;  /* text of standard error */
 	struct buf noise; /* output before the mark */
+	int file;         /* the program's descriptor 3, the caller's own; -1: none */
 };
 
 #define SESSION_NONE                                                                               \
 	{                                                                                          \
 		.fd = -1, .err = -1, .said = BUF_INIT(2 * SESSION_SAID_MAX),                       \
-		.noise = BUF_INIT(2 * SESSION_SAID_MAX)                                            \
+		.noise = BUF_INIT(2 * SESSION_SAID_MAX), .file = -1                                \
 	}
 #define AUTO_SESSION __attribute__((cleanup(session_release)))
 

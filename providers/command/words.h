@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#define WORDS_MAX 64
+#define WORDS_MAX 128
 
 struct words {
 	char *argv[WORDS_MAX + 1]; /* ended by NULL */

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Containers of Docker: of this machine's programs and of BusyBox alone; one that is paused, stopped, started again, removed
-# and replaced; and every wrong way.
+# Containers of Docker: of this machine's programs and of BusyBox alone; made and deleted by sandboxfs; one that is paused,
+# stopped, started again, removed and replaced; and every wrong way.
 # shellcheck disable=SC2016
 PROVIDER=docker
 # shellcheck source=tests/support/tap.sh
@@ -10,7 +10,8 @@ PROVIDER=docker
 
 needs_mount
 needs_root
-needs busybox python3
+needs busybox python3 unshare nsenter
+DOCKER_BRIDGE=1
 docker_ensure
 SANDBOXCTL=$(dirname "$SANDBOXFS")/sandboxctl
 
@@ -100,6 +101,69 @@ fails "and nothing reaches the other" docker exec "$SANDBOX" sh -c 'cat "$HOME/a
 expect_log 'is gone|No such container|not everything could be sent'
 tap_umount "$MNT"
 
+# ---- Made by sandboxfs -------------------------------------------------------------------------------
+
+tap_prefix="made: "
+listed() {
+	ctl list docker --json | python3 -c 'import json, sys
+for box in json.load(sys.stdin): print(box["id"], box["state"], box["labels"]["thread"])'
+}
+mkdir recording
+cat >recording/docker <<END
+#!/bin/sh
+echo "\$*" >>"$PWD/words"
+exec $(command -v docker) "\$@"
+END
+chmod 755 recording/docker
+name=$(SECRET='se cret"' PATH=$PWD/recording:$PATH ctl create docker --image busybox --env SECRET --env TWO=2 --label thread=7,x=y \
+	--memory 64M --cpus 0.5 --pids 100 --port 80 --workdir /work)
+id=${name#docker:}
+id=${id%%:*}
+like "a container is made, and its name is a source" "$name" '^docker:sandboxfs-[0-9a-f]+:/work$'
+is "with its limits" "$(docker inspect -f '{{.HostConfig.Memory}} {{.HostConfig.NanoCpus}} {{.HostConfig.PidsLimit}}' "$id")" \
+	"$((64 << 20)) 500000000 100"
+is "its variables, in no list of processes" "$(grep -c -e cret -e TWO words) $(ctl exec "$name" 'echo "$SECRET $TWO"; pwd')" "0 se cret\" 2
+/work"
+is "and its label" "$(listed)" "$id running 7,x=y"
+is "which --reuse finds" "$(ctl create docker --image busybox --label thread=7,x=y --reuse)" "docker:$id"
+url=$(ctl url "$name" 80)
+docker exec "$id" sh -c 'echo hello >/work/hello; httpd -h /work -p 80'
+is "its port has a URL" "$(deadline "$PATIENCE" nsenter --net="/proc/$DOCKER_DAEMON/ns/net" busybox wget -qO- "$url/hello")" hello
+says "another has none" 1 "sandboxctl: docker:$id does not publish port 81; give it when the container is made, as in sandboxctl create docker --port 81" \
+	ctl url "docker:$id" 81
+ok "it is paused" ctl pause "$name"
+ok "twice is as once" ctl pause "$name"
+is "which list says" "$(listed)" "$id paused 7,x=y"
+ok "and goes on" ctl resume "$name"
+docker stop -t 60 "$id" >/dev/null
+is "it ends when it is told to" "$(docker inspect -f '{{.State.ExitCode}}' "$id") $(listed)" "0 $id stopped 7,x=y"
+ok "and is started again" ctl resume "$name"
+is "with its files" "$(ctl exec "$name" 'cat hello')" hello
+like "another of its name is not made" "$(ctl create docker --image busybox --name "$id" 2>&1)" "^sandboxctl: docker: .*is already in use"
+is "and leaves it alone" "$(listed)" "$id running 7,x=y"
+says "what sandboxfs did not make is not deleted" 1 \
+	"sandboxctl: docker:bare was not made by sandboxfs; remove it with: docker rm --force bare" ctl delete docker:bare
+is "so it is there" "$(docker inspect -f '{{.State.Status}}' bare)" running
+ok "the other is deleted" ctl delete "$name"
+ok "twice is as once" ctl delete "$name"
+says "nothing is listed" 0 "[]" ctl list docker --json
+mkdir "$SCRATCH/mnt.made"
+ok "a mount makes one" "$SANDBOXFS" docker: "$SCRATCH/mnt.made" -o image=busybox,name=mounted,network=none,env=A=b
+is "of its options" "$(docker inspect -f '{{.HostConfig.NetworkMode}} {{.Config.Env}}' mounted)" "none [A=b]"
+ok "and is unmounted" tap_umount "$SCRATCH/mnt.made"
+no_mounted() {
+	! docker inspect mounted
+}
+ok "which deletes it" wait_until "$PATIENCE" no_mounted
+says "an image is needed" 1 "sandboxctl: docker: '--image=NAME' is missing, as in --image=debian:12" ctl create docker
+says "which is here" 1 "sandboxctl: docker: the image nowhere/at-all:1 is not here; fetch it with: docker pull nowhere/at-all:1" \
+	ctl create docker --image nowhere/at-all:1
+says "it does not end by itself" 1 "sandboxctl: docker: a new sandbox cannot be given '--timeout='; leave it out" \
+	ctl create docker --image busybox --timeout 60
+says "a variable is a line" 1 "sandboxctl: docker: the variable A has an end of line, which it cannot be given" \
+	ctl create docker --image busybox --env 'A=1
+2'
+
 # ---- Wrong ways --------------------------------------------------------------------------------------
 
 tap_prefix="wrong: "
@@ -115,6 +179,8 @@ refuses "no name" "'docker:-v': an id is letters, digits" docker:-v
 mkdir empty scratch
 cp busybox/bin/busybox scratch/busybox
 ok "an image without a shell" docker_image scratch scratch
+like "none is made without a shell" "$(ctl create docker --image scratch 2>&1)" "^sandboxctl: docker: .*its image has no /bin/sh, which is needed"
+says "nothing is left of it" 0 "[]" ctl list docker --json
 docker run -d --name scratch --network none scratch /busybox sleep 100000 >/dev/null
 refuses "no shell" "docker:scratch: .*/bin/sh.*; its image has no /bin/sh, which is needed" docker:scratch
 like "no docker" "$(PATH=$PWD/empty "$SANDBOXFS" -f docker:bare wrong 2>&1)" \

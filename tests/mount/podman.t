@@ -1,5 +1,6 @@
 #!/bin/sh
-# Containers of Podman, which has no daemon: one of BusyBox alone that is paused, stopped, started again and removed.
+# Containers of Podman, which has no daemon: one of BusyBox alone that is paused, stopped, started again and removed, and one
+# that sandboxfs makes.
 # shellcheck disable=SC2016
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
@@ -9,7 +10,7 @@
 needs_mount
 needs_local
 needs_root
-needs podman busybox
+needs podman busybox python3
 SANDBOXCTL=$(dirname "$SANDBOXFS")/sandboxctl
 
 # Images and containers of the test's own, by the runtime that also works where cgroups are of both versions.
@@ -27,7 +28,7 @@ for applet in $(busybox --list); do
 done
 
 # Its containers are no children of this script.
-trap 'podman rm -f -t 0 bare >/dev/null 2>&1; tap_cleanup' EXIT
+trap 'podman rm -f -t 0 bare made >/dev/null 2>&1; tap_cleanup' EXIT
 
 podman_run() { # NAME IMAGE COMMAND...
 	podman_name=$1
@@ -66,6 +67,22 @@ is "its files are the container's" "$(podman exec bare cat /tmp/after)" more
 podman rm -f -t 0 bare >/dev/null
 fails "one that was removed is gone" deadline "$PATIENCE" sh -c 'echo more >"$1/gone" && echo | dd of="$1/.sandbox/sync" conv=notrunc status=none' - "$MNT"
 deadline "$PATIENCE" umount "$MNT"
+
+made=$(ctl create podman --image localhost/bare --name made --network none --env A=b --label k=v)
+is "one is made" "$made" podman:made
+is "with its variable" "$(ctl exec "$made" 'echo $A')" b
+is "and its label" "$(ctl list podman --json | python3 -c 'import json, sys
+print([(box["id"], box["state"], box["labels"]["k"]) for box in json.load(sys.stdin)])')" "[('made', 'running', 'v')]"
+says "no port of it" 1 "sandboxctl: podman:made does not publish port 80; give it when the container is made, as in sandboxctl create podman --port 80" \
+	ctl url "$made" 80
+ok "it is paused" ctl pause "$made"
+is "which info says" "$(ctl info "$made" --json | field state)" paused
+ok "and goes on" ctl resume "$made"
+ok "it is deleted" ctl delete "$made"
+says "nothing is listed" 0 "[]" ctl list podman --json
+says "an image is to be here" 1 "sandboxctl: podman: the image localhost/none:1 is not here; fetch it with: podman pull localhost/none:1" \
+	ctl create podman --image localhost/none:1
+
 like "no such container" "$(says_of_mount podman:bare)" "^sandboxfs: podman:bare: .*no such container bare$"
 like "no podman" "$(PATH=$PWD/empty "$SANDBOXFS" -f podman:bare wrong 2>&1)" \
 	"^sandboxfs: podman:bare: there is no program 'podman' here; install it"

@@ -1,14 +1,17 @@
 # tap_docker.sh - containers of a Docker daemon of the test's own, sourced after tap.sh. It has no network, and its images,
 # containers and socket go with the test.
 
-# docker_start: ends the test where none can be.
+# docker_start: ends the test where none can be. With DOCKER_BRIDGE=1 containers have ports, in the daemon's own network.
 docker_start() {
 	needs docker dockerd
 	DOCKER_DIR=$SCRATCH/docker
 	export DOCKER_HOST="unix://$DOCKER_DIR/socket"
 	mkdir "$DOCKER_DIR"
-	dockerd --data-root "$DOCKER_DIR/data" --exec-root "$DOCKER_DIR/exec" --host "$DOCKER_HOST" --pidfile "$DOCKER_DIR/pid" \
-		--bridge=none --iptables=false --ip6tables=false --ip-forward=false >"$DOCKER_DIR/log" 2>&1 &
+	# A bridge needs a network of its own, whose loopback is down at first.
+	set -- dockerd --bridge=none
+	[ -z "${DOCKER_BRIDGE:-}" ] || set -- unshare --net sh -c 'busybox ip link set lo up && exec "$@"' - dockerd
+	"$@" --data-root "$DOCKER_DIR/data" --exec-root "$DOCKER_DIR/exec" --host "$DOCKER_HOST" --pidfile "$DOCKER_DIR/pid" \
+		--iptables=false --ip6tables=false --ip-forward=false >"$DOCKER_DIR/log" 2>&1 &
 	DOCKER_DAEMON=$!
 	tap_helpers="$tap_helpers $DOCKER_DAEMON"
 	wait_until "$PATIENCE" docker_answers_or_ended
