@@ -148,6 +148,32 @@ enum err provider_list_sandboxes(const struct provider_ops *ops, const struct pr
 	return kind;
 }
 
+struct offering {
+	id_sink sink;
+	void *context;
+};
+
+static enum err offer_entry(void *context, const struct sandbox_entry *entry, struct error *e)
+{
+	const struct offering *o = context;
+
+	(void)e;
+	o->sink(o->context, entry->id);
+	return ERR_OK;
+}
+
+void provider_offer_ids(
+	const struct provider_ops *ops, const struct call *call, id_sink sink, void *context)
+{
+	const struct provider_config config = { 0 };
+	struct offering o = { sink, context };
+
+	if (ops->offer_ids)
+		ops->offer_ids(call, sink, context, NULL);
+	else
+		provider_list_sandboxes(ops, &config, call, offer_entry, &o, NULL);
+}
+
 enum err provider_delete(const struct provider_ops *ops, const struct provider_config *cfg,
 	const struct call *call, struct error *e)
 {

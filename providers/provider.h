@@ -222,6 +222,8 @@ struct sandbox_entry {
 
 typedef enum err (*sandbox_sink)(void *context, const struct sandbox_entry *entry, struct error *e);
 
+typedef void (*id_sink)(void *context, const char *id);
+
 /* ---- Options of a single provider ---- */
 
 struct client_option {
@@ -321,6 +323,13 @@ struct provider_ops {
 	 */
 	enum err (*list_sandboxes)(const struct provider_config *cfg, const struct call *call,
 		sandbox_sink sink, void *context, struct error *e);
+
+	/*
+	 * Tells what may stand behind the colon of a source, for a user who is typing one: never
+	 * asks that user. NULL: the IDs of list_sandboxes.
+	 */
+	enum err (*offer_ids)(
+		const struct call *call, id_sink sink, void *context, struct error *e);
 
 	/*
 	 * Ends the sandbox cfg->id for good. Success where the sandbox does not exist. NULL:
@@ -443,6 +452,9 @@ enum err provider_info(
 /* ERR_PROTOCOL: some sandboxes could not be read; the sink has had all others. */
 enum err provider_list_sandboxes(const struct provider_ops *ops, const struct provider_config *cfg,
 	const struct call *call, sandbox_sink sink, void *context, struct error *e);
+/* As the slot; IDs that cannot be learned are left out. */
+void provider_offer_ids(
+	const struct provider_ops *ops, const struct call *call, id_sink sink, void *context);
 enum err provider_delete(const struct provider_ops *ops, const struct provider_config *cfg,
 	const struct call *call, struct error *e);
 /* Whether the sandbox is known to be gone for good. Makes no request. */

@@ -30,11 +30,11 @@ static enum err take_answer(
 enum err command_ask(struct command *c, const struct call *call, const struct words *words,
 	struct buf *out, struct error *e)
 {
-	return command_ask_with(c, call, words, -1, out, e);
+	return command_ask_with(c, call, words, 0, -1, out, e);
 }
 
 enum err command_ask_with(struct command *c, const struct call *call, const struct words *words,
-	int file, struct buf *out, struct error *e)
+	unsigned flags, int file, struct buf *out, struct error *e)
 {
 	AUTO_SESSION struct session s = SESSION_NONE;
 	struct buf *outputs[2] = { out, &s.said };
@@ -43,7 +43,7 @@ enum err command_ask_with(struct command *c, const struct call *call, const stru
 	enum err kind;
 
 	s.file = file;
-	kind = session_start(&s, words, 0, &why);
+	kind = session_start(&s, words, flags, &why);
 	if (kind == ERR_NOT_FOUND)
 		return command_lacks(c, words->argv[0], e);
 	out->max = ANSWER_MAX;
@@ -109,6 +109,29 @@ enum err command_connect(const struct provider_ops *ops, const struct transport 
 	if (!kind)
 		*out = &take(c)->at.base;
 	return kind;
+}
+
+enum err command_offer_ids(const struct provider_ops *ops, const struct transport *transport,
+	const struct call *call, id_sink sink, void *context, struct error *e)
+{
+	const struct provider_config all = { .id = "" };
+	AUTO_ATTACHMENT struct command *c = NULL;
+	AUTO_WORDS struct words words = { 0 };
+	AUTO_BUF struct buf answer = { 0 };
+	enum err kind = command_new(&c, ops, transport, &all, e);
+	char *line, *rest;
+
+	words_add_all(&words, transport->names);
+	if (!kind)
+		kind = command_ask_with(c, call, &words, SESSION_APART, -1, &answer, e);
+	if (kind)
+		return kind;
+	buf_text(&answer);
+	rest = (char *)answer.bytes;
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			sink(context, line);
+	return ERR_OK;
 }
 
 enum err command_info(

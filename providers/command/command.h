@@ -54,6 +54,11 @@ struct transport {
 	enum err (*check)(struct command *c, const struct call *call, struct error *e);
 	/* The words that run /bin/sh in the sandbox. `asks`: the program may ask the user. */
 	void (*put_words)(const struct command *c, bool asks, struct words *out);
+	/*
+	 * A program of this machine that prints what may stand in a source, a line each; ended by
+	 * NULL. NULL: nothing is known beforehand.
+	 */
+	const char *const *names;
 	/* NULL: a sandbox that answers is running. */
 	enum err (*state)(struct command *c, const struct call *call, enum sandbox_state *out,
 		struct error *e);
@@ -83,6 +88,10 @@ void command_release(struct provider *p);
 enum err command_info(
 	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e);
 
+/* The slot offer_ids, with the entries of both tables before. */
+enum err command_offer_ids(const struct provider_ops *ops, const struct transport *transport,
+	const struct call *call, id_sink sink, void *context, struct error *e);
+
 /* ---- For the programs' own files ---- */
 
 /* Reaches nothing yet. cfg->id "": for calls that name no sandbox. Released as a provider. */
@@ -94,9 +103,12 @@ enum err command_new(struct command **out, const struct provider_ops *ops,
  */
 enum err command_ask(struct command *c, const struct call *call, const struct words *words,
 	struct buf *out, struct error *e);
-/* `file` is the program's descriptor 3, with a number of spawn_fd(); -1: none. */
+/*
+ * `flags` are of enum session_flags. `file` is the program's descriptor 3, with a number of
+ * spawn_fd(); -1: none.
+ */
 enum err command_ask_with(struct command *c, const struct call *call, const struct words *words,
-	int file, struct buf *out, struct error *e);
+	unsigned flags, int file, struct buf *out, struct error *e);
 /* The error of a program that is not installed. */
 enum err command_lacks(const struct command *c, const char *program, struct error *e);
 /* Gives the error that a complaint means; `kind` of `why` stays where no complaint matches. */

@@ -114,6 +114,8 @@ static void put_words(const struct command *c, bool asks, struct words *out)
 /* ---- The tables ---- */
 
 #define CONTAINERS(engine, of)                                                                     \
+	static const char *const engine##_names[] = { #engine, "ps", "--all", "--format",          \
+		"{{.Names}}", NULL };                                                              \
 	static const struct transport engine##_transport = {                                       \
 		.program = #engine,                                                                \
 		.working_dir = ".",                                                                \
@@ -121,6 +123,7 @@ static void put_words(const struct command *c, bool asks, struct words *out)
 		.open = find,                                                                      \
 		.put_words = put_words,                                                            \
 		.state = tell_state,                                                               \
+		.names = engine##_names,                                                           \
 	};                                                                                         \
 	static enum err engine##_connect(const struct provider_config *cfg,                        \
 		const struct call *call, struct provider **out, struct error *e)                   \
@@ -145,6 +148,12 @@ static void put_words(const struct command *c, bool asks, struct words *out)
 	{                                                                                          \
 		return container_delete(&engine##_provider, &engine##_transport, cfg, call, e);    \
 	}                                                                                          \
+	static enum err engine##_offer_ids(                                                        \
+		const struct call *call, id_sink sink, void *context, struct error *e)             \
+	{                                                                                          \
+		return command_offer_ids(                                                          \
+			&engine##_provider, &engine##_transport, call, sink, context, e);          \
+	}                                                                                          \
 	const struct provider_ops engine##_provider = {                                            \
 		.name = #engine,                                                                   \
 		.title = of,                                                                       \
@@ -157,6 +166,7 @@ static void put_words(const struct command *c, bool asks, struct words *out)
 		.release = command_release,                                                        \
 		.info = command_info,                                                              \
 		.list_sandboxes = engine##_list,                                                   \
+		.offer_ids = engine##_offer_ids,                                                   \
 		.delete = engine##_delete,                                                         \
 		.pause = container_pause,                                                          \
 		.resume = container_resume,                                                        \

@@ -7,7 +7,7 @@
 
 struct container {
 	char id[128];
-	char word[32]; /* its state, in the program's word */
+	char word[32]; /* the state, in the program's word */
 	enum sandbox_state state;
 	bool is_ours; /* sandboxfs made it */
 };
@@ -20,7 +20,7 @@ enum err container_inspect(
 
 /* ---- Slots of struct provider_ops, some with the entries of both tables before ---- */
 
-/* What container_create() gives a container. */
+/* The options that container_create() takes. */
 #define CONTAINER_OPTIONS                                                                          \
 	(OPTION_IMAGE | OPTION_ENV | OPTION_LABELS | OPTION_NAME | OPTION_CPUS | OPTION_MEMORY |   \
 		OPTION_PIDS | OPTION_NETWORK | OPTION_BLOCK_NETWORK | OPTION_PORTS)

@@ -121,7 +121,7 @@ static enum err make(struct command *c, const struct provider_config *cfg, const
 
 	put_create(&words, c->transport, cfg, name);
 	if (!kind)
-		kind = command_ask_with(c, call, &words, variables, &answer, e);
+		kind = command_ask_with(c, call, &words, 0, variables, &answer, e);
 	if (kind == ERR_NOT_FOUND)
 		return error_set(e, kind,
 			"%s: the image %.200s is not here; fetch it with: %s pull %.200s", engine,

@@ -266,6 +266,12 @@ static void close_dir(struct command *c)
 
 /* ---- The tables ---- */
 
+/* Patterns are no hosts. */
+static const char *const names[] = { "/bin/sh", "-c",
+	"awk '{ gsub(/[=\"]/, \" \") } tolower($1) == \"host\" { for (i = 2; i <= NF; i++) "
+	"if ($i !~ /[*?!]/) print $i }' ~/.ssh/config",
+	NULL };
+
 static const struct transport transport = {
 	.program = "ssh",
 	.lost_code = 255,
@@ -273,12 +279,18 @@ static const struct transport transport = {
 	.open = open_dir,
 	.close = close_dir,
 	.put_words = put_words,
+	.names = names,
 };
 
 static enum err connect(const struct provider_config *cfg, const struct call *call,
 	struct provider **out, struct error *e)
 {
 	return command_connect(&ssh_provider, &transport, cfg, call, out, e);
+}
+
+static enum err offer_ids(const struct call *call, id_sink sink, void *context, struct error *e)
+{
+	return command_offer_ids(&ssh_provider, &transport, call, sink, context, e);
 }
 
 const struct provider_ops ssh_provider = {
@@ -292,5 +304,6 @@ const struct provider_ops ssh_provider = {
 	.connect = connect,
 	.release = command_release,
 	.info = command_info,
+	.offer_ids = offer_ids,
 	.execute = attachment_execute,
 };

@@ -27,6 +27,15 @@ knows "providers, which go on" "local: langsmith:" sandboxfs l
 knows "providers alone" "local langsmith" sandboxctl list l
 is "ids" "$("$SANDBOXCTL" --complete sandboxfs local: | cut -f 1 | sort | tr '\n' ' ')" "local:mine local:other "
 knows "an id" "local:other" sandboxctl exec local:o
+mkdir -p .ssh empty
+printf '%s\n' 'Host web-1 web-2 *.example.org' ' HostName web' 'host = "far"' 'Match host web-9' >.ssh/config
+# A program that is asked has two seconds at a time.
+knows_hosts() { # WORD CANDIDATES
+	[ "$(HOME=$PWD "$SANDBOXCTL" --complete sandboxfs "$1" | cut -f 1 | tr '\n' ' ')" = "$2" ]
+}
+ok "hosts of ssh, without patterns" wait_until "$PATIENCE" knows_hosts ssh: "ssh:web-1 ssh:web-2 ssh:far "
+ok "one of them" wait_until "$PATIENCE" knows_hosts ssh:f "ssh:far "
+is "no containers where there is no docker" "$(PATH=$PWD/empty:/nowhere "$SANDBOXCTL" --complete sandboxfs docker: 2>&1)" ""
 knows "nothing of what is not known" "" sandboxctl nothing ""
 knows "no ids of a provider whose key is not there, nor a complaint" "" sandboxfs e2b:
 knows "a command's options" "--json" sandboxctl list --j

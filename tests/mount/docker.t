@@ -120,6 +120,8 @@ name=$(SECRET='se cret"' PATH=$PWD/recording:$PATH ctl create docker --image bus
 id=${name#docker:}
 id=${id%%:*}
 like "a container is made, and its name is a source" "$name" '^docker:sandboxfs-[0-9a-f]+:/work$'
+completes "which completes" "docker:$id " sandboxctl info "docker:${id%?}"
+completes "as one does that is not of sandboxfs" "docker:bare " sandboxfs docker:ba
 is "with its limits" "$(docker inspect -f '{{.HostConfig.Memory}} {{.HostConfig.NanoCpus}} {{.HostConfig.PidsLimit}}' "$id")" \
 	"$((64 << 20)) 500000000 100"
 is "its variables, in no list of processes" "$(grep -c -e cret -e TWO words) $(ctl exec "$name" 'echo "$SECRET $TWO"; pwd')" "0 se cret\" 2

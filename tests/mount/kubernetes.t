@@ -53,6 +53,11 @@ is "all four" "$(where kubernetes:kind/demos/web-0/two)" "$PWD/two"
 is "its UID, too" "$(where kubernetes:demos/web-0/two@web-0-1)" "$PWD/two"
 pod web-0 default='"two"'
 is "the container that the pod says" "$(where kubernetes:demos/web-0)" "$PWD/two"
+completes "pods complete, of the context that is in use" "kubernetes:demos/web-0 " sandboxfs kubernetes:demos/w
+pod home-0 namespace='"default"' containers="{\"main\": $(container "$PWD/one")}"
+pod web-0 denies='"pods"'
+completes "who may not see all sees some" "kubernetes:default/home-0 " sandboxfs kubernetes:
+pod web-0 denies='""'
 is "the ID has the UID" "$(ctl info kubernetes:demos/web-0 --json | field_of id)" demos/web-0@web-0-1
 
 # ---- What may happen to it --------------------------------------------------------------------------

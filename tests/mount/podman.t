@@ -14,9 +14,11 @@ needs podman busybox python3
 SANDBOXCTL=$(dirname "$SANDBOXFS")/sandboxctl
 
 # Images and containers of the test's own, by the runtime that also works where cgroups are of both versions.
+PODMAN_LIMITS="--ulimit nofile=1024:1024 --ulimit nproc=1000:1000"
 mkdir -p programs image/bin image/tmp empty wrong
 cat >programs/podman <<END2
 #!/bin/sh
+[ "\$1" != create ] || { shift && set -- create $PODMAN_LIMITS "\$@"; }
 exec $(command -v podman) --root "$SCRATCH/podman" --runroot "$SCRATCH/podman.run" --cgroup-manager=cgroupfs \
 	--events-backend=file --storage-driver=vfs $(command -v runc >/dev/null && echo --runtime=runc) "\$@"
 END2
@@ -33,8 +35,8 @@ trap 'podman rm -f -t 0 bare made >/dev/null 2>&1; tap_cleanup' EXIT
 podman_run() { # NAME IMAGE COMMAND...
 	podman_name=$1
 	shift
-	deadline "$PATIENCE" podman run -d --name "$podman_name" --network none --ulimit nofile=1024:1024 \
-		--ulimit nproc=1000:1000 "$@"
+	# shellcheck disable=SC2086 # several words
+	deadline "$PATIENCE" podman run -d --name "$podman_name" --network none $PODMAN_LIMITS "$@"
 }
 tar -C image -c . | deadline "$PATIENCE" podman import - bare >import.log 2>&1 && podman_run bare localhost/bare sleep 3600 >run.log 2>&1 ||
 	skip_all "no container of Podman runs here: $(cat import.log run.log 2>/dev/null | tail -n 1)"
@@ -70,6 +72,7 @@ deadline "$PATIENCE" umount "$MNT"
 
 made=$(ctl create podman --image localhost/bare --name made --network none --env A=b --label k=v)
 is "one is made" "$made" podman:made
+completes "which completes" "podman:made " sandboxfs podman:
 is "with its variable" "$(ctl exec "$made" 'echo $A')" b
 is "and its label" "$(ctl list podman --json | python3 -c 'import json, sys
 print([(box["id"], box["state"], box["labels"]["k"]) for box in json.load(sys.stdin)])')" "[('made', 'running', 'v')]"

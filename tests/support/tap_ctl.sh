@@ -29,6 +29,17 @@ limited() {
 	return $tap_status
 }
 
+# completes NAME CANDIDATES WORD...: sooner or later, where a program is asked, which has two seconds at a time.
+completes() {
+	tap_completes=$1 tap_wanted=$2
+	shift 2
+	ok "$tap_completes" wait_until "$PATIENCE" tap_completes_so "$@"
+}
+
+tap_completes_so() {
+	[ "$("$SANDBOXCTL" --complete "$@" | cut -f 1 | sort | tr '\n' ' ')" = "$tap_wanted" ]
+}
+
 # a_sandbox NAME: sets SOURCE, "PROVIDER:ID" of a sandbox, and STORE, its working directory on disk.
 a_sandbox() {
 	tap_sandbox "$1" "$XDG_DATA_HOME"

@@ -50,16 +50,14 @@ struct listing {
 	const struct provider_ops *ops;
 };
 
-static enum err offer_sandbox(void *context, const struct sandbox_entry *entry, struct error *e)
+static void offer_sandbox(void *context, const char *id)
 {
 	const struct listing *l = context;
 	char source[256];
-	int len = snprintf(source, sizeof source, "%s:%s", l->ops->name, entry->id);
+	int len = snprintf(source, sizeof source, "%s:%s", l->ops->name, id);
 
-	(void)e;
 	if ((size_t)len < sizeof source)
 		offer(l->completion, "", source, (size_t)len, l->ops->title);
-	return ERR_OK;
 }
 
 static void give_up(int signal)
@@ -70,13 +68,12 @@ static void give_up(int signal)
 
 static void offer_ids(const struct completion *c, const struct provider_ops *ops)
 {
-	const struct provider_config config = { 0 };
 	const struct call call = { .progress_ms = COMPLETE_SECONDS * 1000 };
 	struct listing l = { c, ops };
 
 	signal(SIGALRM, give_up);
 	alarm(COMPLETE_SECONDS);
-	provider_list_sandboxes(ops, &config, &call, offer_sandbox, &l, NULL);
+	provider_offer_ids(ops, &call, offer_sandbox, &l);
 }
 
 static void offer_sources(const struct completion *c)
