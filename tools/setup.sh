@@ -12,7 +12,7 @@ BUILD='gcc make pkg-config libfuse3-dev fuse3 libcurl4-openssl-dev libjson-c-dev
 	libprotobuf-c-dev protobuf-c-compiler zlib1g-dev musl-tools bubblewrap'
 TESTS='libcriterion-dev busybox-static git vim rsync sqlite3 python3 python3-venv nodejs node-typescript curl openssl zsh fish attr perl
 	man-db mandoc bsdextrautils procps haproxy nginx tinyproxy git-annex slirp4netns'
-CHECKS='clang clang-format libclang-rt-dev cppcheck qemu-user valgrind npm openssh-server openssh-client'
+CHECKS='clang clang-format libclang-rt-dev cppcheck qemu-user valgrind npm openssh-server openssh-client sudo'
 BENCH='openssh-server openssh-client sshfs rclone bindfs nodejs git python3'
 PACKAGE='build-essential debhelper'
 ROOTS='debootstrap systemd-container'

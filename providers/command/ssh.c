@@ -23,12 +23,20 @@
 /* The end of a mount does not wait longer for an unreachable host. */
 #define CLOSE_MS 5000
 
+#define RULE_WANTED "run_as= needs a rule with NOPASSWD in the sudoers of that host"
+
 static const struct complaint complaints[] = {
 	{ "HOST IDENTIFICATION HAS CHANGED", ERR_AUTH,
 		"known_hosts has another key for this host" },
 	{ "Host key verification failed", ERR_AUTH,
 		"the host's key is not known here: connect once with ssh and accept it, or put it "
 		"into known_hosts" },
+	{ "sudo: a password is required", ERR_DENIED, RULE_WANTED },
+	{ "sudoers file", ERR_DENIED, RULE_WANTED },
+	{ "is not allowed to", ERR_DENIED, RULE_WANTED },
+	{ "sudo: unknown user", ERR_INVALID, NULL },
+	{ "sudo: not found", ERR_UNSUPPORTED, "run_as= needs sudo there" },
+	{ "Unknown command: sudo", ERR_UNSUPPORTED, "run_as= needs sudo there" },
 	{ "Permission denied", ERR_AUTH,
 		"try the same with ssh: a key, an agent or ~/.ssh/config" },
 	{ "Could not resolve hostname", ERR_UNREACHABLE, "is that the host's name?" },
@@ -104,11 +112,14 @@ static enum err take_id(const char *text, size_t *len, struct error *e)
 
 /* ---- Options ---- */
 
+#define RUN_AS "run_as="
+
 /*
  * Options that sshfs users have in fstab, besides those of all mounts. A name with a capital is
  * ssh's own.
  */
 static const struct client_option options[] = {
+	{ RUN_AS, NULL },        /* the user that sudo changes to there */
 	{ "ssh_option=", NULL }, /* NAME=VALUE of ssh_config(5) */
 	{ "compression=", NULL },
 	{ "AddressFamily=", NULL },
@@ -167,6 +178,20 @@ static void take_option(struct words *to, const char *option)
 		words_add(to, "-o%s", option);
 }
 
+/* The name is a word for a login shell there. */
+static enum err take_run_as(struct command *c, const char *option, struct error *e)
+{
+	const char *name = option + strlen(RUN_AS);
+
+	if (strncmp(option, RUN_AS, strlen(RUN_AS)) != 0)
+		return ERR_OK;
+	if (!*name || *name == '-' || name[strspn(name, USER_BYTES)])
+		return error_set(e, ERR_INVALID, "option 'run_as': '%.60s' is no user", name);
+	free(c->at.user);
+	c->at.user = strdup(name);
+	return c->at.user ? ERR_OK : error_set(e, ERR_NO_MEMORY, "run_as");
+}
+
 /* ---- Arguments of ssh ---- */
 
 /* The user's options come first: ssh takes the first value. */
@@ -203,7 +228,10 @@ static void put_words(const struct command *c, bool asks, struct words *out)
 	words_add(out, "ssh");
 	put_options(c, asks, out);
 	put_destination(c, out);
-	words_add(out, "exec /bin/sh");
+	if (c->at.user)
+		words_add(out, "exec sudo -n -H -u %s -- /bin/sh", c->at.user);
+	else
+		words_add(out, "exec /bin/sh");
 }
 
 /* ---- The connection ---- */
@@ -213,10 +241,15 @@ static enum err open_dir(struct command *c, const struct provider_config *cfg,
 {
 	static const char template[] = "/tmp/sandboxfs-ssh-XXXXXX";
 	struct address a;
+	enum err kind;
 
 	(void)call;
-	for (const char *const *o = cfg->client_options; o && *o; o++)
+	for (const char *const *o = cfg->client_options; o && *o; o++) {
 		take_option(&c->options, *o);
+		kind = take_run_as(c, *o, e);
+		if (kind)
+			return kind;
+	}
 	if (cfg->ports)
 		words_add(&c->options, "-oPort=%u", cfg->ports[0]);
 	if (words_check(&c->options, e))

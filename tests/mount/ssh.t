@@ -168,6 +168,34 @@ like "others take none of them" "$("$SANDBOXFS" -f -o IdentityFile=x local:x "$M
 	"^sandboxfs: local: its sandboxes cannot be given 'IdentityFile'; leave it out"
 ssh_config "$SSHD_DIR/known_hosts" >"$SSHD_DIR/ssh_config"
 
+# ---- Another user by sudo ----------------------------------------------------------------------------
+
+tap_prefix="run_as: "
+vendor_sandbox run
+ROOTS=$SANDBOX
+MOUNT_AS=$TEST_UID
+vendor_sandbox run
+MOUNT_AS=0
+MNT=$SCRATCH/mnt.run
+mkdir "$MNT"
+run_as() { # USER SOURCE
+	"$SANDBOXFS" -o "run_as=$1" "ssh:$2" "$MNT" 2>&1
+}
+if command -v sudo >/dev/null; then
+	is "a mount as another user" "$(run_as "run.$TEST_UID" "$ROOTS")" ""
+	echo text >"$MNT/file"
+	settle
+	is "writes as that user, to its home" "$(stat -c %u "$STORE/file") $(cat "$STORE/file")" "$TEST_UID text"
+	is "and runs commands so" "$(run 'id -u')" "$TEST_UID"
+	tap_umount "$MNT"
+	like "a password is not asked for" "$(run_as root "$SANDBOX")" \
+		"^sandboxfs: ssh:.*sudo: a password is required; run_as= needs a rule with NOPASSWD in the sudoers of that host$"
+	like "no such user" "$(run_as nobody-at-all "$ROOTS")" "^sandboxfs: ssh:.*sudo: unknown user:? nobody-at-all"
+else
+	like "no sudo there" "$(run_as "run.$TEST_UID" "$ROOTS")" "^sandboxfs: ssh:.*sudo: not found; run_as= needs sudo there$"
+fi
+like "no name of a user" "$(run_as 'a;b' "$ROOTS")" "^sandboxfs: option 'run_as': 'a;b' is no user"
+
 # ---- Wrong ways ------------------------------------------------------------------------------------
 
 tap_prefix="wrong: "
