@@ -97,6 +97,7 @@ int contract_mend(void);
 	static void group##_##claim(struct subject *s);                                            \
 	EACH_VENDOR(BEHAVIOUR_FOR_VENDOR, group, claim)                                            \
 	BEHAVIOUR_FOR(contract_text, group, claim)                                                 \
+	BEHAVIOUR_FOR(contract_command, group, claim)                                              \
 	BEHAVIOUR_HERE(group, claim)
 
 /* The same of a sandbox that is reached through a vendor. */
