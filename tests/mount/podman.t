@@ -79,7 +79,7 @@ print([(box["id"], box["state"], box["labels"]["k"]) for box in json.load(sys.st
 says "no port of it" 1 "sandboxctl: podman:made does not publish port 80; give it when the container is made, as in sandboxctl create podman --port 80" \
 	ctl url "$made" 80
 ok "it is paused" ctl pause "$made"
-is "which info says" "$(ctl info "$made" --json | field state)" paused
+is "which info says" "$(ctl info "$made" --json | field_of state)" paused
 ok "and goes on" ctl resume "$made"
 ok "it is deleted" ctl delete "$made"
 says "nothing is listed" 0 "[]" ctl list podman --json
