@@ -16,10 +16,12 @@ SANDBOXCTL=$(dirname "$SANDBOXFS")/sandboxctl
 # Images and containers of the test's own, by the runtime that also works where cgroups are of both versions.
 PODMAN_LIMITS="--ulimit nofile=1024:1024 --ulimit nproc=1000:1000"
 mkdir -p programs image/bin image/tmp empty wrong
+# Podman takes no path of its runtime files over 50 characters, and $SCRATCH may be as long.
+runtime=$(mktemp -d /tmp/podman.XXXXXX)
 cat >programs/podman <<END2
 #!/bin/sh
 [ "\$1" != create ] || { shift && set -- create $PODMAN_LIMITS "\$@"; }
-exec $(command -v podman) --root "$SCRATCH/podman" --runroot "$SCRATCH/podman.run" --cgroup-manager=cgroupfs \
+exec $(command -v podman) --root "$SCRATCH/podman" --runroot "$runtime" --cgroup-manager=cgroupfs \
 	--events-backend=file --storage-driver=vfs $(command -v runc >/dev/null && echo --runtime=runc) "\$@"
 END2
 chmod 755 programs/podman
@@ -30,7 +32,7 @@ for applet in $(busybox --list); do
 done
 
 # Its containers are no children of this script.
-trap 'podman rm -f -t 0 bare made >/dev/null 2>&1; tap_cleanup' EXIT
+trap 'podman rm -f -t 0 bare made >/dev/null 2>&1; rm -rf "$runtime"; tap_cleanup' EXIT
 
 podman_run() { # NAME IMAGE COMMAND...
 	podman_name=$1
