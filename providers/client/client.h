@@ -50,6 +50,7 @@ struct answer_sink {
 /*
  * A client whose helper program is started anew for every request (`sandboxfs-helper once`). `run`
  * passes the frames of one request to the program and its answer back; ERR_OK: the program ended.
+ * Each of its waits has the limit that `call` has by then, which is short behind a whole answer.
  * Such a client cannot watch. `hello` is the helper's answer when it was found.
  */
 struct helper_runner {

@@ -20,6 +20,8 @@ struct player {
 	enum err kind; /* of the run, after all that */
 	unsigned flags;
 	size_t runs, frames_len;
+	int64_t limit_ms, last_limit_ms; /* of the call, before the answer and behind it */
+	bool is_late;
 };
 
 static enum err play(void *context, const struct call *call, const struct buf *frames,
@@ -29,8 +31,8 @@ static enum err play(void *context, const struct call *call, const struct buf *f
 	size_t len = p->cut_after < p->output.len ? p->cut_after : p->output.len;
 	size_t step = p->piece ? p->piece : len;
 
-	(void)call;
 	p->runs++;
+	p->limit_ms = call_progress_ms(call);
 	p->flags = flags;
 	p->frames_len = frames->len;
 	sink->output(sink->context, STREAM_ERR, "a warning\n", 10, e);
@@ -41,6 +43,7 @@ static enum err play(void *context, const struct call *call, const struct buf *f
 		if (kind != ERR_OK)
 			return kind;
 	}
+	p->last_limit_ms = call_progress_ms(call);
 	if (p->file.len)
 		sink->file(sink->context, STREAM_OUT, p->file.bytes, p->file.len, e);
 	return p->kind == ERR_OK ? ERR_OK : error_set(e, p->kind, "the line broke");
@@ -112,7 +115,7 @@ static enum err count_item(void *context, const struct list_item *item, struct e
 static struct helper_client *client_of(struct player *p, bool is_armoured)
 {
 	const struct helper_runner runner = {
-		.run = play, .is_armoured = is_armoured, .context = p
+		.run = play, .is_armoured = is_armoured, .is_late = p->is_late, .context = p
 	};
 	struct helper_client *client;
 	struct error e = { 0 };
@@ -194,6 +197,27 @@ Test(helper_frames, a_whole_answer_stands_although_the_run_failed)
 	p.cut_after = p.output.len - 1;
 	cr_expect(eq(int, list(&p, false, count_item, &items, &e), ERR_TIMEOUT));
 	cr_expect(eq(str, e.text, "the line broke"));
+	buf_release(&p.output);
+}
+
+/* The link may break before the program's end is told: only the answer is worth a deadline. */
+Test(helper_frames, behind_a_whole_answer_the_run_has_little_time)
+{
+	struct player p = player_of(say_list);
+	struct error e;
+	size_t items;
+
+	list(&p, false, count_item, &items, &e);
+	cr_expect(eq(i64, p.limit_ms, CALL_PROGRESS_MS));
+	cr_expect(le(i64, p.last_limit_ms, CALL_PROGRESS_MS / 10));
+	p.cut_after = p.output.len - 1;
+	list(&p, false, count_item, &items, &e);
+	cr_expect(eq(i64, p.last_limit_ms, CALL_PROGRESS_MS));
+	/* Where output comes only behind the program's end, what follows are requests of their own. */
+	p.cut_after = SIZE_MAX;
+	p.is_late = true;
+	list(&p, false, count_item, &items, &e);
+	cr_expect(eq(i64, p.last_limit_ms, CALL_PROGRESS_MS));
 	buf_release(&p.output);
 }
 
