@@ -192,9 +192,13 @@ enum err connect_read(struct connect_stream *s, const struct call *call, connect
 	struct delivery d = { s, sink, context };
 	const void *bytes;
 	size_t len = 0;
-	enum err kind = http_read(s->exchange, call, &bytes, &len, e);
 
 	*is_over = false;
+	/* The answer is whole. A link that broke since would delay it by a deadline. */
+	if (s->envelopes.is_over && !http_is_ending(s->exchange, call))
+		return finish(s, is_over, e);
+	enum err kind = http_read(s->exchange, call, &bytes, &len, e);
+
 	/* A connection's failure after the stream's end does not matter. */
 	if (s->envelopes.is_over && (kind != ERR_OK || !len))
 		return finish(s, is_over, e);

@@ -305,6 +305,16 @@ enum err http_read(struct http_exchange *x, const struct call *call, const void 
 	return kind;
 }
 
+/* HTTP's end comes with the last bytes of the answer, or right behind them. Design decision. */
+#define END_MS 1000
+
+bool http_is_ending(const struct http_exchange *x, const struct call *call)
+{
+	const struct call brief = { .progress_ms = END_MS, .cancel = call ? call->cancel : NULL };
+
+	return call_wait_fd(&brief, x->transfer.fd, POLLIN, NULL) == ERR_OK;
+}
+
 /* ---- Facts about the answer ---- */
 
 int http_fd(const struct http_exchange *x)

@@ -207,6 +207,13 @@ enum err http_read(struct http_exchange *x, const struct call *call, const void 
 	size_t *len, struct error *e);
 
 /*
+ * For an answer that is whole by its own words: waits, up to a second, until HTTP's end can be
+ * read, so that the connection can be used again. false: that end did not come, and only http_end()
+ * should follow.
+ */
+bool http_is_ending(const struct http_exchange *x, const struct call *call);
+
+/*
  * Becomes readable when http_read() has a result; for poll(2) over several exchanges without
  * `source`.
  */

@@ -317,6 +317,28 @@ Test(envd_run, a_deadline_of_the_daemon_after_the_start_is_an_error_and_it_ran)
 	cr_expect(not(outcome.has_exit_code));
 }
 
+/* The link breaks between the last envelope and HTTP's own end. */
+Test(envd_run, a_whole_answer_does_not_wait_for_the_end_of_http)
+{
+	static const struct call patient = { .progress_ms = 100000 };
+	int64_t begun_ms = monotonic_ms();
+
+	say_started(&words, 7);
+	say_ended(&words, 0, "exit status 0", NULL);
+	say_end_of_stream(&words, "{}");
+	put_chunked(&answer, IS_PROTO_STREAM, &words, false);
+	envd_fixture_make(&f, NULL,
+		&(struct envd_row){ .want = START, .answer = &answer, .is_held = true }, 1);
+	cr_expect(eq(int,
+			  envd_run(f.envd, &patient, &command, note_start, hear, NULL, &outcome,
+				  &f.e),
+			  ERR_OK),
+		"%s", f.e.text);
+	cr_expect(outcome.has_exit_code);
+	/* The server holds the connection for a minute. */
+	cr_expect(lt(i64, monotonic_ms() - begun_ms, 30000));
+}
+
 Test(envd_run, a_stream_without_its_end_frame_was_cut_off)
 {
 	say_started(&words, 7);

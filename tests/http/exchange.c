@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -62,6 +63,45 @@ Test(http_exchange, connections_from_before_a_sleep_are_not_used_again)
 	perform_ok(&r);
 	cr_expect(eq(int, r.server.connections, 2));
 	room_close(&r);
+}
+
+/* Says all but HTTP's end, which comes when the eventfd of the context is written to. */
+static void say_without_end(struct peer *p)
+{
+	eventfd_t ignored;
+
+	while (peer_read_request(p)) {
+		peer_say(p, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n");
+		eventfd_read(*(const int *)p->server->context, &ignored);
+		peer_say(p, "0\r\n\r\n");
+	}
+}
+
+Test(http_exchange, an_end_of_http_that_comes_late_is_not_waited_for_and_keeps_its_connection)
+{
+	int gate = eventfd(0, EFD_CLOEXEC);
+	struct http_exchange *x = NULL;
+	struct room r;
+	const void *bytes;
+	size_t len;
+
+	room_open(&r, say_without_end, &gate);
+	struct http_request request = room_request(&r, HTTP_GET, 0);
+
+	cr_assert(eq(int, http_begin(r.http, &request, &x, &r.e), ERR_OK), "%s", r.e.text);
+	cr_assert(eq(int, http_read(x, NULL, &bytes, &len, &r.e), ERR_OK), "%s", r.e.text);
+	cr_expect(not(http_is_ending(x, NULL)));
+	eventfd_write(gate, 1);
+	for (int tries = 0; tries < 60 && !http_is_ending(x, NULL); tries++)
+		continue;
+	cr_assert(eq(int, http_read(x, NULL, &bytes, &len, &r.e), ERR_OK), "%s", r.e.text);
+	cr_expect(eq(sz, len, 0));
+	http_end(x);
+	eventfd_write(gate, 1);
+	perform_ok(&r);
+	cr_expect(eq(int, r.server.connections, 1));
+	room_close(&r);
+	close(gate);
 }
 
 /* ---- What leaves ---- */
