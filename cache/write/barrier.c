@@ -56,24 +56,36 @@ static int64_t last_moved_ms_locked(const struct writeback *p, const struct prog
 	return p->failures == w->failures ? p->moved.moved_ms : 0;
 }
 
-static bool has_time_locked(const struct writeback *p, struct progress_deadline *w)
+static void note_progress_locked(const struct writeback *p, struct progress_deadline *w)
 {
-	int64_t limit_ms = call_progress_ms(w->call), moved_ms = last_moved_ms_locked(p, w);
+	int64_t moved_ms = last_moved_ms_locked(p, w);
 
 	w->answers = p->answers;
 	call_moved_at(w->call, moved_ms);
 	if (moved_ms > w->since_ms)
 		w->since_ms = moved_ms;
+}
+
+static bool has_time(const struct progress_deadline *w)
+{
+	int64_t limit_ms = call_progress_ms(w->call);
+
 	return limit_ms < 0 || monotonic_ms() < w->since_ms + limit_ms;
 }
 
 enum err progress_deadline_wait_locked(
 	struct writeback *p, struct progress_deadline *w, struct error *e)
 {
+	note_progress_locked(p, w);
 	if (is_gone_locked(p, w))
 		return error_set(e, ERR_GONE, "%s", p->failure.text);
-	if (has_time_locked(p, w))
-		return wait_noticed_locked(p, w->call, e);
+	if (has_time(w)) {
+		enum err kind = wait_noticed_locked(p, w->call, e);
+
+		/* The answer that ends the wait is progress, too: the call goes on from there. */
+		note_progress_locked(p, w);
+		return kind;
+	}
 	if (p->failure.kind)
 		return error_set(e, p->failure.kind, "%s", p->failure.text);
 	return error_set(e, ERR_TIMEOUT, "pending changes: no progress for %lld s",

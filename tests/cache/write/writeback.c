@@ -1022,6 +1022,18 @@ Test(pending, a_batch_on_its_way_that_does_not_move_is_not_waited_for_beyond_the
 	distant_close(&far, i);
 }
 
+Test(pending, the_answer_that_ends_a_wait_is_progress_for_what_the_call_does_next)
+{
+	struct progress progress = { .since_ms = monotonic_ms() - AN_HOUR_MS / 2 };
+	const struct call call = { .progress_ms = AN_HOUR_MS, .progress = &progress };
+	struct inode *i = make("f");
+
+	distant_write(&far, i, 0, "hello");
+	cr_expect(eq(int, cache_flush(far.cache, &call, i, NULL), ERR_OK));
+	cr_expect(lt(i64, AN_HOUR_MS * 3 / 4, call_left_ms(&call)));
+	distant_close(&far, i);
+}
+
 static void pause_for(int64_t ms)
 {
 	struct writeback *p = far.cache->writeback;
