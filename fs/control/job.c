@@ -1,6 +1,7 @@
 #include "fs/control/job_inside.h"
 
 #include "cache/cache.h"
+#include "cache/session/wait.h"
 #include "fs/control/job_watch.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/condition.h"
@@ -195,20 +196,26 @@ static enum err hear_start(
 	return kind;
 }
 
+static int64_t start_limit_ms(const struct job *job)
+{
+	return job_is_embedded(job) ? -1 : cache_progress_ms(job->all->cache);
+}
+
 enum err job_await_start(struct job *job, const struct cancel *cancel, struct error *e)
 {
+	struct progress progress = progress_now();
+	const struct call call = {
+		.progress_ms = start_limit_ms(job), .cancel = cancel, .progress = &progress
+	};
 	struct job_facts facts;
+	enum err kind = ERR_OK;
 
 	pthread_mutex_lock(&job->lock);
-	while (job->facts.state == JOB_STARTING && !(cancel && cancel_thrown(cancel))) {
-		/* A thrown cancel does not wake a condition. */
-		condition_wait_until(&job->changed, &job->lock, monotonic_ms() + 200);
-	}
+	while (!kind && job->facts.state == JOB_STARTING)
+		kind = wait_for_other_locked(&job->changed, &job->lock, &call, &job->progress, e);
 	facts = job->facts;
 	pthread_mutex_unlock(&job->lock);
-	if (facts.state == JOB_STARTING)
-		return error_set(e, ERR_INTERRUPTED, "interrupted");
-	return facts.state == JOB_FAILED ? error_set(e, facts.failure, "%s", facts.error) : ERR_OK;
+	return facts.state == JOB_FAILED ? error_set(e, facts.failure, "%s", facts.error) : kind;
 }
 
 /* ---- Asking ---- */
@@ -241,15 +248,20 @@ static enum err look_at(struct job *job, const struct call *call, uint64_t offse
 	return kind ? kind : take_answer(job, &a, out, e);
 }
 
-/* Whether the job exists though the answer was lost: by now, or soon. */
-static bool is_found(struct job *job, const struct call *call, const struct execute_result *result)
+/*
+ * Whether the job exists though the answer was lost: by now, or soon. The one who waits for the
+ * start has a deadline of its own, so the question has a new one.
+ */
+static bool is_found(
+	struct job *job, const struct cancel *cancel, const struct execute_result *result)
 {
+	const struct call call = { .progress_ms = start_limit_ms(job), .cancel = cancel };
 	enum err kind = result->may_have_run && !job_is_embedded(job) ? ERR_NOT_FOUND : ERR_IO;
 	struct error e = { 0 };
 
 	for (int tries = 0; kind == ERR_NOT_FOUND && tries < FIND_TRIES; tries++)
-		if (!call_sleep(call, tries ? FIND_PAUSE_MS : 0, NULL))
-			kind = look_at(job, call, 0, 0, NULL, &e);
+		if (!call_sleep(&call, tries ? FIND_PAUSE_MS : 0, NULL))
+			kind = look_at(job, &call, 0, 0, NULL, &e);
 	if (!kind)
 		note_started(job, 0, 0);
 	return !kind;
@@ -258,8 +270,7 @@ static bool is_found(struct job *job, const struct call *call, const struct exec
 void job_start(struct job *job, const struct cancel *cancel)
 {
 	const struct call call = {
-		.progress_ms = job_is_embedded(job) ? -1 : cache_progress_ms(job->all->cache),
-		.cancel = cancel,
+		.progress_ms = start_limit_ms(job), .cancel = cancel, .progress = &job->progress
 	};
 	AUTO_BUF struct buf text = BUF_INIT(USER_SHELL_MAX(JOB_TEXT_MAX));
 	AUTO_BUF struct buf script = BUF_INIT(START_MAX);
@@ -283,7 +294,7 @@ void job_start(struct job *job, const struct cancel *cancel)
 		kind = error_set(&e, ERR_IO, "%.200s",
 			s.answer.err.len ? buf_text(&s.answer.err)
 					 : "the sandbox did not start it");
-	if (!s.has_started && !is_found(job, &call, &s.answer.result))
+	if (!s.has_started && !is_found(job, cancel, &s.answer.result))
 		job_note_failed(job, kind, e.text);
 	answer_release(&s.answer);
 }

@@ -19,6 +19,7 @@ struct job {
 	pthread_mutex_t lock;    /* guards `facts` and `has_input_ended` */
 	pthread_cond_t changed;  /* to facts.state */
 	struct job_facts facts;
+	struct progress progress; /* the start's; made before another thread has the job */
 	bool has_input_ended;
 	unsigned references; /* under all->lock */
 	TAILQ_ENTRY(job) link;

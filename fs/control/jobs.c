@@ -60,7 +60,10 @@ static enum err job_new(struct job **out, struct jobs *all, struct buf *text, st
 
 	if (!job)
 		return error_set(e, ERR_NO_MEMORY, "a job");
-	*job = (struct job){ .all = all, .text = *text, .facts = { .state = JOB_STARTING } };
+	*job = (struct job){ .all = all,
+		.text = *text,
+		.facts = { .state = JOB_STARTING },
+		.progress = progress_now() };
 	*text = (struct buf)BUF_INIT(text->max);
 	job->facts.command = buf_text(&job->text);
 	pthread_mutex_init(&job->lock, NULL);

@@ -65,7 +65,7 @@ uint64_t jobs_last(struct jobs *all);
 
 /*
  * Waits until the job has started, which is after all pending changes were sent. On an error the
- * job did not start, and *e says why.
+ * job did not start, and *e says why; on ERR_TIMEOUT it may start yet, which its state then says.
  */
 enum err job_await_start(struct job *job, const struct cancel *cancel, struct error *e);
 

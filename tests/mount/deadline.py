@@ -5,6 +5,7 @@ deadline.py prepare DIRECTORY       made in the sandbox, with what the operation
 deadline.py run MOUNT NAME GO       opens what is needed below MOUNT/NAME, says `ready`, waits until the file GO exists, and
                                         prints a line for each operation, which is one system call: NAME RESULT
                                         MILLISECONDS; RESULT is `ok` or an errno's name
+deadline.py controls MOUNT NAME GO  the same of `.sandbox` alone: nothing is changed, so nothing is pending
 """
 import ctypes
 import errno
@@ -164,12 +165,13 @@ def report(name, act, where, state):
     sys.stdout.write(f"{name} {result} {int((time.monotonic() - began) * 1000)}\n")
 
 
-def run(mount, place, go):
+def run(mount, place, go, tables=(OPERATIONS, CONTROLS)):
     """The way to the directories is behind us: the kernel would let those who look up one name wait for each other."""
     threads = []
-    for table, of in ((OPERATIONS, lambda name: f"{mount}/{place}/{name}"), (CONTROLS, lambda name: f"{mount}/.sandbox")):
+    for table in tables:
         for name, (begin, act) in table.items():
-            where = f"/proc/self/fd/{os.open(of(name), os.O_PATH)}"
+            path = f"{mount}/.sandbox" if table is CONTROLS else f"{mount}/{place}/{name}"
+            where = f"/proc/self/fd/{os.open(path, os.O_PATH)}"
             threads.append(threading.Thread(target=report, args=(name, act, where, begin(where))))
     print("ready", flush=True)
     while not os.path.exists(go):
@@ -180,5 +182,9 @@ def run(mount, place, go):
         thread.join()
 
 
-COMMANDS = {"prepare": prepare, "run": run}
+def controls(mount, place, go):
+    run(mount, place, go, (CONTROLS,))
+
+
+COMMANDS = {"prepare": prepare, "run": run, "controls": controls}
 COMMANDS[sys.argv[1]](*sys.argv[2:])

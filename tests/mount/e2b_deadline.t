@@ -1,6 +1,7 @@
 #!/bin/sh
 # A call that nobody answers ends at the deadline of whoever made it: once, whatever is waited for inside. Every operation, over
-# links that are frozen, refused, reset and silent: when nobody knows of it yet, and when it is known.
+# links that are frozen, refused, reset and silent: when nobody knows of it yet, and when it is known. Those of `.sandbox`
+# also where nothing is pending, over one more silent link (`idle`).
 # shellcheck disable=SC2317
 PROVIDER=e2b
 # shellcheck source=tests/support/tap.sh
@@ -12,7 +13,7 @@ needs_mount
 needs python3
 PYTHON=$(python3 -c "import sys; print(sys.executable)")
 OPERATIONS=$TOP/tests/mount/deadline.py
-LINKS=${LINKS:-frozen refused reset silent}
+LINKS=${LINKS:-frozen refused reset silent idle}
 TIMEOUT=15
 # Less than twice the deadline; the rest is for the machine.
 LIMIT_MS=$((TIMEOUT * 1000 + 10000))
@@ -41,15 +42,22 @@ break_link() { # LINK
 	frozen) tell frozen stall 0 ;;
 	refused) tell refused refuse 600 && tell refused cut ;;
 	reset) tell reset reset-after 1 ;;
-	silent) tell silent ghost && tell silent stall 0 ;;
+	silent | idle) tell "$1" ghost && tell "$1" stall 0 ;;
 	esac
+}
+
+# What deadline.py is told to do, and how many operations that are.
+of_link() { # LINK
+	todo=run operations=52
+	[ "$1" != idle ] || todo=controls operations=8
 }
 
 # All operations on all mounts; the links break when everything is open.
 all_at_once() { # ROUND
 	workers=
 	for link in $LINKS; do
-		"$PYTHON" "$OPERATIONS" run "$SCRATCH/mnt.$link" "$1" "$SCRATCH/go.$1" >"$SCRATCH/report.$link.$1" 2>&1 &
+		of_link "$link"
+		"$PYTHON" "$OPERATIONS" $todo "$SCRATCH/mnt.$link" "$1" "$SCRATCH/go.$1" >"$SCRATCH/report.$link.$1" 2>&1 &
 		workers="$workers $!"
 	done
 	for link in $LINKS; do
@@ -71,8 +79,9 @@ for round in first again; do
 	all_at_once "$round"
 	for link in $LINKS; do
 		report=$SCRATCH/report.$link.$round
+		of_link "$link"
 		[ -z "${SHOW:-}" ] || sed "s/^/# $link, $round: /" "$report"
-		is "$link, $round: every operation was tried" "$(grep -c ' [0-9]*$' "$report")" 52
+		is "$link, $round: every operation was tried" "$(grep -c ' [0-9]*$' "$report")" $operations
 		# The kernel asks anew for old attributes before it reads: that are two requests.
 		is "$link, $round: none took longer than its deadline" \
 			"$(awk -v limit=$LIMIT_MS '$3 > ($1 ~ /^read/ ? 2 : 1) * limit' "$report")" ""
