@@ -289,7 +289,8 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 		shown_free(c->shown);
 		return kind;
 	}
-	if (p->is_opened)
+	/* A question comes after the changes of an earlier mount. */
+	if (p->is_opened && !has_unsent(c))
 		walk_open(c->walk);
 	*out = take(c);
 	return ERR_OK;

@@ -417,7 +417,8 @@ static enum err ask_attr(struct cache *c, const struct call *call, struct inode 
 }
 
 /*
- * The way to `.sandbox` leads through the root, and is wanted most where the sandbox is offline.
+ * The way to `.sandbox` leads through the root, and is wanted most where the sandbox is offline, or
+ * while the changes of an earlier mount are sent.
  * Some vendors send a command's output once a second. A sandbox that did not answer is asked again
  * a little later.
  */
@@ -431,7 +432,8 @@ static void root_attr(struct cache *c, const struct call *call, struct inode *ro
 	int64_t limit_ms = call_progress_ms(call);
 
 	brief.progress_ms = limit_ms < 0 || limit_ms > ROOT_WAIT_MS ? ROOT_WAIT_MS : limit_ms;
-	if (ask_attr(c, &brief, root, ahead, out, valid_ms, NULL)) {
+	if (writeback_is_recovering(c->writeback) ||
+		ask_attr(c, &brief, root, ahead, out, valid_ms, NULL)) {
 		tree_attr(c->tree, root, out);
 		*valid_ms = ROOT_AGAIN_MS;
 	}

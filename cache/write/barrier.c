@@ -347,7 +347,8 @@ enum err writeback_flush(struct writeback *p, const struct call *call, struct in
 	if (!p)
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
-	if (sync)
+	kind = await_recovered_locked(p, call, e);
+	if (!kind && sync)
 		kind = writeback_still_locked(p, call, e);
 	writeback_release_locked(p, i);
 	if (!kind)

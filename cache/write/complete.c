@@ -389,6 +389,7 @@ static void refuse_short(struct batch *b)
 
 void batch_end_locked(struct writeback *p, const struct batch *b)
 {
+	writeback_end_recovery_locked(p);
 	p->answers++;
 	p->under_way--;
 	if (b->is_aside)

@@ -286,6 +286,15 @@ static void number_all(struct writeback *p)
 	p->recovered = p->orders;
 }
 
+/* The root's attributes are from before the ops, and no event tells of these. */
+static void invalidate_root(struct writeback *p)
+{
+	struct inode *root = tree_root(p->cache->tree);
+
+	tree_invalidate(p->cache->tree, root);
+	cache_tell_inode(p->cache, root, false);
+}
+
 enum err writeback_recover(struct writeback *p, struct error *e)
 {
 	struct loading l = { .p = p };
@@ -295,6 +304,7 @@ enum err writeback_recover(struct writeback *p, struct error *e)
 	number_all(p);
 	if (!kind)
 		kind = writeback_enter_named(p, e);
+	p->is_recovering = p->changes > 0;
 	if (!kind && p->changes)
 		log_info(LOG_CACHE, "%llu changes of an earlier mount are sent now",
 			(unsigned long long)p->changes);
@@ -306,6 +316,34 @@ bool writeback_has_recovered_locked(const struct writeback *p)
 	const struct op *first = TAILQ_FIRST(&p->queue);
 
 	return first && first->order <= p->recovered;
+}
+
+/* Whether `q` or an op behind it was queued in place of an op of an earlier mount. */
+static bool has_inherited(const struct op *q)
+{
+	while (q && !q->is_inherited)
+		q = TAILQ_NEXT(q, link);
+	return q;
+}
+
+void writeback_end_recovery_locked(struct writeback *p)
+{
+	if (!p->is_recovering || has_inherited(TAILQ_FIRST(&p->queue)))
+		return;
+	p->is_recovering = false;
+	invalidate_root(p);
+	inherited_log_locked(p);
+}
+
+bool writeback_is_recovering(struct writeback *p)
+{
+	if (!p)
+		return false;
+	pthread_mutex_lock(&p->lock);
+	bool is = p->is_recovering;
+
+	pthread_mutex_unlock(&p->lock);
+	return is;
 }
 
 /* An inode that an earlier mount made has no number yet, so that nothing is known of it here. */

@@ -56,23 +56,6 @@ static enum err open_journal(struct writeback *p, const struct call *call, struc
 	return kind;
 }
 
-/*
- * Questions to the sandbox come after the ops of an earlier mount. If these take too long, they go
- * on in the background, and no op overtakes them.
- */
-static void wait_for_recovered(struct writeback *p)
-{
-	const struct call call = { .progress_ms = cache_progress_ms(p->cache),
-		.cancel = &p->cancel };
-	struct error e = { 0 };
-
-	if (writeback_drain_all_quietly(p, &call, &e))
-		cache_note_error(p->cache, "changes of an earlier mount", &e);
-	pthread_mutex_lock(&p->lock);
-	inherited_log_locked(p);
-	pthread_mutex_unlock(&p->lock);
-}
-
 enum err writeback_new(
 	struct writeback **out, struct cache *c, const struct call *call, struct error *e)
 {
@@ -114,7 +97,6 @@ enum err writeback_new(
 		writeback_free(take(p));
 		return kind;
 	}
-	wait_for_recovered(p);
 	*out = take(p);
 	return ERR_OK;
 }

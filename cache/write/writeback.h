@@ -31,7 +31,7 @@ struct writeback;
 
 /*
  * Starts a thread. `call`: journal_options.call. The ops of an earlier mount in the journal are
- * sent before all others.
+ * sent before all others, behind this call: questions and barriers wait for them.
  */
 enum err writeback_new(
 	struct writeback **out, struct cache *c, const struct call *call, struct error *e);
@@ -108,6 +108,9 @@ enum err writeback_drain_path(
 /* writeback_drain_path() for all names of `i`. */
 enum err writeback_drain_paths(
 	struct writeback *p, const struct call *call, struct inode *i, struct error *e);
+
+/* Whether a change of an earlier mount, or one in its place, is not answered. */
+bool writeback_is_recovering(struct writeback *p);
 
 /*
  * writeback_drain(), and reports a failure. `sync`: if ops were pending, a CHANGE_SYNC follows

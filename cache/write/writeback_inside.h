@@ -145,6 +145,7 @@ struct writeback {
 	TAILQ_HEAD(, inode_ops) backlogs;
 	uint64_t orders;    /* orders given out so far */
 	uint64_t recovered; /* the last order of an op of an earlier mount */
+	bool is_recovering; /* an op of an earlier mount, or in place of one, is not answered */
 	/* The ops of an earlier mount, by name: buckets, a power of two; or NULL. */
 	struct named_list *named;
 	size_t named_room;
@@ -301,6 +302,11 @@ void base_drop_locked(struct inode_ops *b);
 enum err writeback_recover(struct writeback *p, struct error *e);
 /* Whether some of these ops are pending. They touch no known inode, and may change any. */
 bool writeback_has_recovered_locked(const struct writeback *p);
+/*
+ * Called after each answer: where these ops and those in their place are answered, one line in the
+ * log says what the sandbox refused.
+ */
+void writeback_end_recovery_locked(struct writeback *p);
 /* Whether some of these ops change `i`, by whatever name. */
 bool writeback_recovered_changes_locked(const struct writeback *p, struct inode *i);
 

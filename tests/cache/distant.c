@@ -572,10 +572,23 @@ static void new_cache(struct distant *d, bool write_through, const char *content
 	cache_observe(d->cache, &observer);
 }
 
-void distant_remount(struct distant *d, const char *contents_dir)
+static void await_recovered(struct distant *d)
+{
+	const struct call call = { .progress_ms = cache_progress_ms(d->cache) };
+
+	writeback_drain_all_quietly(d->cache->writeback, &call, NULL);
+}
+
+void distant_remount_at_once(struct distant *d, const char *contents_dir)
 {
 	cache_free(d->cache);
 	new_cache(d, false, contents_dir);
+}
+
+void distant_remount(struct distant *d, const char *contents_dir)
+{
+	distant_remount_at_once(d, contents_dir);
+	await_recovered(d);
 }
 
 void distant_keep_journal(struct distant *d)

@@ -90,6 +90,8 @@ void distant_start_trusting(struct distant *d);
 void distant_stop(struct distant *d);
 /* A new cache over the same sandbox, once nothing is open; NULL: contents are kept in memory. */
 void distant_remount(struct distant *d, const char *contents_dir);
+/* The same, and does not wait for the changes that the cache before left. */
+void distant_remount_at_once(struct distant *d, const char *contents_dir);
 
 /* A new cache, which leaves what was not sent to the next one. */
 void distant_keep_journal(struct distant *d);

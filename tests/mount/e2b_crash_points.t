@@ -80,6 +80,7 @@ bury() {
 # The next mount dies, too, if it comes to this place; else it is killed.
 die_again() { # POINT
 	mount_to_die "$1" 1
+	settle 2>/dev/null
 	kill -KILL "$DAEMON" 2>/dev/null
 	bury
 }

@@ -110,6 +110,7 @@ wait "$DAEMON" 2>/dev/null
 tap_drop_mount "$MNT"
 mend
 mount_sandbox overwrite timeout=15
+settle 2>/dev/null
 is "what somebody else wrote before a kill stays" "$(cat "$STORE/lost")" "theirs, and longer"
 is "and ours is beside it" "$(cat "$STORE/lost.sandboxfs-conflict")" ours
 done_testing

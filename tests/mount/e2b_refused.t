@@ -126,6 +126,7 @@ kill -9 "$DAEMON"
 bury
 mend
 mount_sandbox inherited timeout=15
+wait_until "$PATIENCE" grep -q "of an earlier mount, the first" "$LOG"
 like "the next mount says in one line what the sandbox refused" "$(cat "$LOG")" \
 	'the sandbox refused (1 change|2 changes) of an earlier mount, the first: one: was changed in the sandbox'
 ok "fsync of another file does not report that" python3 -c "$syncer" "$MNT/two"

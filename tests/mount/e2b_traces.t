@@ -69,6 +69,7 @@ wait "$DAEMON" 2>/dev/null
 tap_drop_mount "$MNT"
 mend
 mount_sandbox traces log=write=debug
+ok "what was left is answered" wait_until "$PATIENCE" is_settled
 ok "a conflict is traced: what was refused, why, and what follows" traced 'replayed from the journal' \
 	'is refused: .*' 'to conflict: queued again for a free name' 'sent to done: answered'
 is "and both versions are there" "$(cat "$STORE/d/conflict" "$STORE/d/conflict.sandboxfs-conflict")" "theirs, and longer

@@ -1086,6 +1086,93 @@ Test(recover, nothing_is_added_to_a_name_that_somebody_took)
 	cr_expect(eq(u64, distant_parked(&far), 1));
 }
 
+/* ---- Beside calls of the next mount ---- */
+
+/* Too short for an answer that is held, whose time does not matter. */
+static const struct call brief = { .progress_ms = 100 };
+
+static enum err look(const struct call *call, struct inode *dir, size_t *count)
+{
+	struct tree_entry *entries;
+	enum err kind = cache_entries(far.cache, call, dir, &entries, count, NULL);
+
+	if (!kind)
+		cache_entries_free(far.cache, entries, *count);
+	return kind;
+}
+
+/* The next cache is there, and has the changes of the one before under way. */
+static void remount_held(void)
+{
+	unsigned before = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	distant_remount_at_once(&far, NULL);
+	distant_await_applies(&far, before + 1);
+}
+
+static struct attr attr_of_root(void)
+{
+	struct attr attr;
+	int64_t valid_ms;
+
+	cr_assert(eq(int,
+		cache_attr(far.cache, &brief, cache_root(far.cache), &attr, &valid_ms, NULL),
+		ERR_OK));
+	return attr;
+}
+
+static void expect_root_is_shown(void)
+{
+	struct attr attr = attr_of_root();
+	struct stat st;
+
+	cr_assert(eq(int, fstat(far.scratch.fd, &st), 0));
+	cr_expect(eq(i64, attr.mtime.tv_sec, st.st_mtim.tv_sec));
+	cr_expect(eq(i64, attr.mtime.tv_nsec, st.st_mtim.tv_nsec));
+}
+
+/* Names and barriers wait; the root does not. */
+Test(recover, the_next_mount_is_there_at_once_and_shows_no_names_from_before)
+{
+	struct cache_status status;
+	struct inode *root;
+	size_t count = 0;
+
+	make_held("f", false);
+	distant_break_off(&far);
+	remount_held();
+	root = cache_root(far.cache);
+	cache_get_status(far.cache, &status);
+	cr_expect(lt(u64, 0, status.pending_changes));
+	cr_expect(eq(int, look(&brief, root, &count), ERR_TIMEOUT));
+	cr_expect(eq(int, cache_fsync(far.cache, &brief, root, NULL), ERR_TIMEOUT));
+	expect_root_is_shown();
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, look(NULL, root, &count), ERR_OK));
+	cr_expect(eq(sz, count, 1));
+	cr_expect(eq(int, faccessat(far.scratch.fd, "f", F_OK, 0), 0));
+	expect_root_is_shown();
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+/* The second cache is killed while it sends what the first one left. */
+Test(recover, what_is_being_sent_when_that_mount_is_killed_the_one_behind_it_sends)
+{
+	leave("f", "once", WRITE_APPEND);
+	remount_held();
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	far.does_first = true;
+	remount_held();
+	distant_break_off(&far);
+	far.does_first = false;
+	distant_hold_applies(&far, false);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "once");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
 /* ---- Many ---- */
 
 /*
