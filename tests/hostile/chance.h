@@ -46,5 +46,6 @@ enum counted {
 	COUNT_COMMANDS, /* answers to commands */
 	COUNT_BROKEN,   /* streams that were broken */
 	COUNT_STARTS,   /* helpers that were started */
+	COUNT_RINGS,    /* answers that would close a ring of directories */
 	COUNTS
 };

@@ -6,10 +6,13 @@ sandboxfs-hostile of PROGRAMS, tests/hostile/provider.c) and a seed of its own, 
 with what is wrong: SEED gives that round again first. Exit status 1: something is wrong.
 
 Watched in each round: no path below the mount leads to another file system, no text of the secret
-comes out of it, and the secret is as it was; no request takes longer than PATIENCE; the memory of
-the process stays below MEMORY_MB; unmounting takes less than PATIENCE, with requests just ended;
-the process ends, by itself; no sanitizer has anything to report.
+comes out of it, and the secret is as it was; no request takes longer than REQUEST_S, not counted
+what the processes waited for a processor, nor longer than PATIENCE in all; the process does not
+run for REQUEST_S without an end of any request; its memory stays below MEMORY_MB; unmounting takes
+less than PATIENCE, with requests just ended; the process ends, by itself; no sanitizer has
+anything to report.
 """
+import contextlib
 import itertools
 import mmap
 import os
@@ -25,14 +28,17 @@ SCRATCH, SECONDS, SEED = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
 PROGRAMS, HELPER = os.environ["PROGRAMS"], os.environ["HONEST_HELPER"]
 PATIENCE = float(os.environ.get("PATIENCE", 60))
 MEMORY_MB = float(os.environ.get("MEMORY_MB", 256))
+# Of a request, without the time for which the machine was busy with other things.
+REQUEST_S = float(os.environ.get("REQUEST_S", 5))
 ROUND_S = min(SECONDS, float(os.environ.get("ROUND_S", 15)))
 WORKERS = 6
 SECRET_TEXT = b"SECRET-%d-of-the-host" % os.getpid()
 # The mount lies so deep, with a secret beside each directory on the way, for whatever climbs out.
 ABOVE = 7
-COUNTED = ["frames", "records", "lies", "events", "endless", "commands", "broken", "starts"]
+COUNTED = ["frames", "records", "lies", "events", "endless", "commands", "broken", "starts",
+           "rings"]
 BEGAN = time.monotonic()
-# With timeout=2 what is pending is given up long before.
+# With timeout=1 what is pending is given up long before.
 SETTLE_S = 30
 
 
@@ -137,6 +143,7 @@ class Worker:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         try:
             self.check_inside(path, fd)
+            self.began("pread")
             self.check_text(path, os.pread(fd, 65536, self.chance.choice([0, 0, 4096, 1 << 20])))
         finally:
             os.close(fd)
@@ -160,6 +167,7 @@ class Worker:
         text = os.readlink(path)
         if ".." not in text:
             self.learn(f"{os.path.dirname(path)}/{text}")
+        self.began("reach")
         self.reach()
 
     def write(self):
@@ -169,8 +177,10 @@ class Worker:
         fd = os.open(path, flags, 0o644)
         try:
             self.check_inside(path, fd)
+            self.began("pwrite")
             os.pwrite(fd, b"ours" * self.chance.randrange(5000), self.chance.randrange(20000))
             if self.chance.random() < 0.2:
+                self.began("fsync")
                 os.fsync(fd)
         finally:
             os.close(fd)
@@ -182,6 +192,7 @@ class Worker:
         try:
             self.check_inside(path, fd)
             if os.fstat(fd).st_dev == self.device:
+                self.began("pwrite")
                 os.pwrite(fd, b"ours", 0)
         finally:
             os.close(fd)
@@ -194,7 +205,9 @@ class Worker:
 
     def remove(self):
         path = self.path()
-        if os.path.isdir(path) and not os.path.islink(path):
+        is_dir = stat.S_ISDIR(os.lstat(path).st_mode)
+        self.began("rmdir" if is_dir else "unlink")
+        if is_dir:
             os.rmdir(path)
         elif self.chance.random() < 0.5:
             os.unlink(path)
@@ -293,14 +306,12 @@ class Board:
     def what_is_wrong(self):
         return self.memory[:4096].rstrip(b"\0").decode(errors="replace")
 
-    def slowest(self):
-        now = time.monotonic()
-        running = []
+    def running(self):
+        """Of each worker that has a request under way: its number, since when, and which."""
         for number in range(WORKERS):
             since, what, _ = struct.unpack_from("<d32sQ", self.memory, 4096 + number * self.SLOT)
             if since:
-                running.append((now - since, what.rstrip(b"\0").decode()))
-        return max(running, default=(0.0, ""))
+                yield number, since, what.rstrip(b"\0").decode()
 
     def done(self):
         counts = range(4096 + 40, 4096 + WORKERS * self.SLOT, self.SLOT)
@@ -326,6 +337,45 @@ def peak_mb(pid):
     return 0
 
 
+def cpu_seconds(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            ticks = file.read().rsplit(")", 1)[1].split()[11:13]
+        return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+    except OSError:
+        return 0.0
+
+
+def with_children(pid):
+    """The process and all that it started."""
+    own = set()
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children") as file:
+                own.update(file.read().split())
+    except OSError:
+        pass
+    return [pid, *(below for child in own for below in with_children(int(child)))]
+
+
+class Delay:
+    """How long threads of some processes waited for a processor, in all (/proc/PID/schedstat)."""
+
+    def __init__(self):
+        self.of_thread, self.total = {}, 0.0
+
+    def look(self, pids):
+        for pid in pids:
+            try:
+                for thread in os.listdir(f"/proc/{pid}/task"):
+                    with open(f"/proc/{pid}/task/{thread}/schedstat") as file:
+                        waited = int(file.read().split()[1]) / 1e9
+                    self.total += max(0.0, waited - self.of_thread.get(thread, 0.0))
+                    self.of_thread[thread] = waited
+            except (OSError, IndexError):
+                pass
+
+
 class Round:
     def __init__(self, seed):
         self.seed = seed
@@ -338,8 +388,12 @@ class Round:
         self.reports = f"{self.dir}/report"
         self.board = Board()
         self.faults = []
-        self.worst = {"request": 0.0, "unmount": 0.0, "end": 0.0, "memory": 0.0}
+        # In seconds and megabytes: watch_requests(), watch_work() and unmount() say of what.
+        self.worst = dict.fromkeys(["request", "own", "cpu", "unmount", "end", "memory"], 0.0)
         self.workers = []
+        self.delay = Delay()
+        self.last_done = 0, 0.0  # requests that ended, and the processor time used by then
+        self.seen = {}  # the request of each worker, and the delay when it was first seen
 
     def prepare(self):
         subprocess.run(["rm", "-rf", "--one-file-system", self.dir], check=True)
@@ -360,7 +414,7 @@ class Round:
             environment[name] = ":".join(x for x in (os.environ.get(name), mine) if x)
         for name in ("CACHE", "STATE", "DATA", "CONFIG"):
             environment[f"XDG_{name}_HOME"] = f"{self.dir}/xdg"
-        options = f"timeout=2,cache={self.dir}/cache"
+        options = f"timeout=1,cache={self.dir}/cache"
         self.log = open(f"{self.dir}/log", "wb")
         self.daemon = subprocess.Popen(
             [f"{PROGRAMS}/sandboxfs-hostile", "-f", "-o", options, "local:hostile", self.mount],
@@ -393,15 +447,42 @@ class Round:
                     os._exit(0)
             self.workers.append(pid)
 
+    def watch_requests(self):
+        """Whether one takes long. What waits for a processor is counted only meanwhile."""
+        now = time.monotonic()
+        longest = 0.0
+        for number, since, what in self.board.running():
+            lasts = now - since
+            longest = max(longest, lasts)
+            if lasts < 0.5:
+                continue
+            self.delay.look([*with_children(self.daemon.pid), self.workers[number]])
+            if self.seen.get(number, (0, 0))[0] != since:
+                self.seen[number] = since, self.delay.total
+            own = lasts - (self.delay.total - self.seen[number][1])
+            self.worst["request"] = max(self.worst["request"], lasts)
+            self.worst["own"] = max(self.worst["own"], own)
+            if own > REQUEST_S or lasts > PATIENCE:
+                self.wrong(f"HANG: {what} takes {lasts:.1f} s, {own:.1f} s not for a processor")
+        return longest > REQUEST_S / 2
+
+    def watch_work(self):
+        """A process that runs on and ends no request goes round in circles."""
+        done, cpu = self.board.done(), cpu_seconds(self.daemon.pid)
+        if done != self.last_done[0]:
+            self.last_done = done, cpu
+        self.worst["cpu"] = max(self.worst["cpu"], cpu - self.last_done[1])
+        if cpu - self.last_done[1] > REQUEST_S:
+            self.wrong(f"HANG: no request ends, and the process ran for {REQUEST_S:.0f} s")
+
     def watch(self):
         end = time.monotonic() + ROUND_S
-        while time.monotonic() < end and not self.faults:
+        is_slow = False
+        while (time.monotonic() < end or is_slow) and not self.faults:
             time.sleep(0.1)
-            lasts, what = self.board.slowest()
-            self.worst["request"] = max(self.worst["request"], lasts)
+            is_slow = self.watch_requests()
+            self.watch_work()
             self.worst["memory"] = max(self.worst["memory"], peak_mb(self.daemon.pid))
-            if lasts > PATIENCE:
-                self.wrong(f"HANG: {what} takes {lasts:.0f} s")
             if self.worst["memory"] > MEMORY_MB:
                 self.wrong(f"MEMORY: {self.worst['memory']:.0f} MB")
             if self.daemon.poll() is not None:
@@ -420,6 +501,7 @@ class Round:
                     self.daemon.kill()
                     end += PATIENCE
                 time.sleep(0.01)
+        self.workers = []
 
     def ends(self, process, seconds):
         """Whether it does; where not, the mount's process goes, so that nobody waits for it."""
@@ -440,7 +522,7 @@ class Round:
                                   stderr=subprocess.PIPE)
         if not self.ends(umount, PATIENCE):
             self.wrong("HANG: it cannot be unmounted")
-        elif umount.returncode:
+        elif umount.returncode and not self.faults:
             self.wrong(f"unmount: {umount.stderr.read().decode().strip()}")
         umount.stderr.close()
         self.worst["unmount"] = time.monotonic() - began
@@ -449,6 +531,9 @@ class Round:
         self.worst["end"] = time.monotonic() - began - self.worst["unmount"]
 
     def clean(self):
+        for pid in self.workers:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
         if self.daemon.poll() is None:
             self.daemon.kill()
             self.daemon.wait()
@@ -483,12 +568,16 @@ class Round:
 
     def run(self):
         self.prepare()
-        if self.start():
-            self.start_workers()
-            self.watch()
-            self.stop_workers()
-            self.unmount()
-        self.clean()
+        try:
+            if self.start():
+                self.start_workers()
+                self.watch()
+                if self.faults:
+                    self.daemon.kill()
+                self.stop_workers()
+                self.unmount()
+        finally:
+            self.clean()
         self.check_outside()
         self.check_reports()
         with open(f"{self.dir}/counts", "rb") as file:
@@ -496,6 +585,7 @@ class Round:
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     end = time.monotonic() + SECONDS
     total = dict.fromkeys(COUNTED, 0)
     worst = {}

@@ -27,6 +27,8 @@
 
 #define IDS          4096 /* the latest requests, by number */
 #define HELD_MAX     64
+#define HELD_IDS     4
+#define RING_MS      100    /* from the answer that a name is gone to the release of a ring */
 #define ENDLESS_MAX  100000 /* LIST_ENTRIES_MAX are more than MEMORY_MB holds */
 #define STORM_EVENTS 500    /* a frame of a storm, each 5 ms: 100,000 a second */
 
@@ -37,6 +39,8 @@ struct held {
 	unsigned char *bytes;
 };
 
+static struct lies lies; /* guarded by the liar's lock, but for what one thread alone decides */
+
 static struct liar {
 	int to_helper, from_helper;
 	_Atomic uint64_t *counts;
@@ -44,12 +48,13 @@ static struct liar {
 	struct {
 		uint32_t id;
 		enum frame_type type;
+		char *asked; /* the first path of a list; NULL: unknown */
 	} ids[IDS];
 	uint32_t last_id, watch_id;
-	uint32_t held_id; /* its answer is held back; 0: none is */
+	uint32_t ring_id;            /* the last request before a directory was removed */
+	uint32_t held_ids[HELD_IDS]; /* their answers are held back; 0: none */
 	struct held held[HELD_MAX];
 	unsigned held_count, held_ms;
-	bool is_over;
 	struct lies storm;
 } liar = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -115,19 +120,38 @@ static void write_frame(int fd, const struct frame *f, const void *bytes)
 	must_write(fd, bytes, f->len);
 }
 
-static void note_request(const struct frame *f)
+static char *first_asked(const struct frame *f, const struct buf *payload)
 {
+	struct list_request request;
+	void *memory = NULL;
+	char *path = NULL;
+
+	if (f->type == FRAME_LIST && !wire_get_list(payload, &request, &memory, NULL) &&
+		request.starts_count)
+		path = strdup(request.starts[0]);
+	free(memory);
+	return path;
+}
+
+static void note_request(const struct frame *f, const struct buf *payload)
+{
+	char *asked = first_asked(f, payload);
+
 	pthread_mutex_lock(&liar.lock);
 	if (f->type == FRAME_CANCEL) {
 		liar.ids[f->id % IDS].id = 0;
 	} else if (f->type != FRAME_MORE) {
 		liar.ids[f->id % IDS].id = f->id;
 		liar.ids[f->id % IDS].type = f->type;
+		free(liar.ids[f->id % IDS].asked);
+		liar.ids[f->id % IDS].asked = asked;
+		asked = NULL;
 		liar.last_id = f->id;
 		if (f->type == FRAME_WATCH)
 			liar.watch_id = f->id;
 	}
 	pthread_mutex_unlock(&liar.lock);
+	free(asked);
 }
 
 static void *take_requests(void *context)
@@ -138,7 +162,7 @@ static void *take_requests(void *context)
 	(void)context;
 	for (;;) {
 		read_frame(STDIN_FILENO, &f, &payload);
-		note_request(&f);
+		note_request(&f, &payload);
 		write_frame(liar.to_helper, &f, payload.bytes);
 	}
 	return NULL;
@@ -169,7 +193,18 @@ static void release_held_locked(void)
 		free(h->bytes);
 	}
 	liar.held_count = 0;
-	liar.held_id = 0;
+	liar.held_ms = 0;
+	lies.hidden[0] = '\0';
+	memset(liar.held_ids, 0, sizeof liar.held_ids);
+}
+
+/* The place of the answers to `id`, or, with 0, one that is free; NULL: there is none. */
+static uint32_t *held_at_locked(uint32_t id)
+{
+	for (int n = 0; n < HELD_IDS; n++)
+		if (liar.held_ids[n] == id)
+			return &liar.held_ids[n];
+	return NULL;
 }
 
 static void hold_locked(const struct frame *f, const struct buf *payload)
@@ -221,14 +256,19 @@ static void go_on_without_end_locked(struct lies *l, uint32_t id)
 static bool keep_back_locked(struct lies *l, struct frame *f, const struct buf *payload)
 {
 	struct chance *c = &l->chance;
+	uint32_t *free_place = held_at_locked(0);
+	/* What was asked before a directory was removed is answered after that. */
+	bool is_late = l->is_earlier && lies_is_hidden(l, l->asked);
+	bool begins = l->is_ring || is_late || chance_once_in(c, l->is_wild ? 60 : 10);
 
-	if (liar.held_id && liar.held_id == f->id) {
+	if (f->id && held_at_locked(f->id)) {
 		hold_locked(f, payload);
 		return true;
 	}
-	if (chance_once_in(c, 60) && !liar.held_id && f->id != liar.watch_id) {
-		liar.held_id = f->id;
-		liar.held_ms = (unsigned)chance_below(c, 250);
+	if (begins && free_place && f->id != liar.watch_id) {
+		if (!liar.held_ms)
+			liar.held_ms = (unsigned)chance_below(c, l->is_ring ? 800 : 250);
+		*free_place = f->id;
 		hold_locked(f, payload);
 		return true;
 	}
@@ -273,9 +313,9 @@ static void be_refused(struct lies *l, struct frame *f, struct buf *payload)
 /* How much of it is lies, for some time: what is built on honest answers leads further. */
 static unsigned any_share(struct lies *l)
 {
-	static const unsigned shares[] = { 0, 0, 1, 2, 5, 10, 30, 70 };
+	static const unsigned shares[] = { 0, 1, 1, 2, 5, 10, 30, 70 };
 
-	return shares[chance_below(&l->chance, 8)];
+	return shares[chance_below(&l->chance, l->is_wild ? 8 : 5)];
 }
 
 static void answer(struct lies *l)
@@ -284,13 +324,16 @@ static void answer(struct lies *l)
 	struct frame f;
 
 	for (;;) {
-		uint64_t records = l->records, lies = l->told;
+		uint64_t records = l->records, told_before = l->told;
 
 		read_frame(liar.from_helper, &f, &payload);
 		if (chance_once_in(&l->chance, 100))
 			l->share = any_share(l);
 		buf_reset(&told);
+		l->is_ring = false;
 		pthread_mutex_lock(&liar.lock);
+		l->asked = type_of_locked(f.id) == FRAME_LIST ? liar.ids[f.id % IDS].asked : NULL;
+		l->is_earlier = f.id <= liar.ring_id;
 		if (f.type == FRAME_ITEMS)
 			lies_retell(l, type_of_locked(f.id), &payload, &told);
 		else
@@ -301,7 +344,13 @@ static void answer(struct lies *l)
 		if (l->share && f.type == FRAME_END && chance_once_in(&l->chance, 60))
 			be_refused(l, &f, &told);
 		count(COUNT_RECORDS, l->records - records);
-		count(COUNT_LIES, l->told - lies);
+		count(COUNT_LIES, l->told - told_before);
+		count(COUNT_RINGS, l->is_ring);
+		if (l->is_ring)
+			liar.ring_id = liar.last_id;
+		if (l->has_hidden && liar.held_ms > RING_MS)
+			liar.held_ms = RING_MS;
+		l->has_hidden = false;
 		if (told.failed)
 			say_locked(f.type, f.id, payload.bytes, payload.len);
 		else if (l->share)
@@ -347,10 +396,10 @@ static void *make_weather(void *context)
 	for (;;) {
 		sleep_ms(5);
 		pthread_mutex_lock(&liar.lock);
-		if (liar.held_id && liar.held_ms < 5)
+		if (liar.held_count && liar.held_ms < 5)
 			release_held_locked();
 		liar.held_ms -= liar.held_ms < 5 ? 0 : 5;
-		if (!left && chance_once_in(c, 400)) {
+		if (l->is_wild && !left && chance_once_in(c, 400)) {
 			left = (unsigned)chance_below(c, 200);
 			learn_locked(&liar.storm, l);
 		}
@@ -388,7 +437,6 @@ static void start_helper(char *helper, char *root, char *staging)
 
 int main(int argc, char **argv)
 {
-	static struct lies lies;
 	pthread_t requests, weather;
 	int fd;
 
@@ -409,6 +457,8 @@ int main(int argc, char **argv)
 	lies_init(&lies, strtoull(argv[1], NULL, 0), argv[5]);
 	lies_init(&liar.storm, strtoull(argv[1], NULL, 0) + 1000003, argv[5]);
 	start_helper(argv[2], argv[3], argv[4]);
+	/* What is told comes late where a storm or a long list is before it. */
+	lies.is_wild = chance_once_in(&lies.chance, 2);
 	lies.share = any_share(&lies);
 	if (pthread_create(&requests, NULL, take_requests, NULL) ||
 		pthread_create(&weather, NULL, make_weather, &lies))

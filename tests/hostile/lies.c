@@ -1,5 +1,7 @@
 #include "tests/hostile/lies.h"
 
+#define CHAIN_MAX 16 /* directories one in another */
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +61,10 @@ void lies_release(struct lies *l)
 		free(l->names[n]);
 		free(l->links[n]);
 		free(l->known[n].path);
+	}
+	for (int n = 0; n < OLD_SIZE; n++) {
+		free(l->old[n].path);
+		buf_release(&l->old[n].bytes);
 	}
 	buf_release(&l->events);
 }
@@ -199,8 +205,6 @@ static void note_item(struct lies *l, const struct list_item *item)
 		keep_text(l->dirs, &l->dirs_at, item->path);
 		snprintf(l->listed, sizeof l->listed, "%s", item->path);
 	}
-	if (item->kind == LIST_ENTRY && S_ISDIR(item->attr.mode))
-		note_dir(l, item);
 	if (item->kind == LIST_ENTRY)
 		keep_text(l->names, &l->names_at, item->name);
 	if (item->kind == LIST_ENTRY || (item->kind == LIST_SELF && !item->err))
@@ -231,7 +235,7 @@ static bool is_above(const char *path, const char *other)
 {
 	size_t len = strlen(path);
 
-	return !strncmp(path, other, len) && (other[len] == '/' || !other[len]);
+	return !len || (!strncmp(path, other, len) && (other[len] == '/' || !other[len]));
 }
 
 /* A directory above the one that is listed is reported as gone, and is an entry of it then. */
@@ -253,6 +257,220 @@ static void be_what_is_above(struct lies *l, struct list_item *item)
 		item->link = NULL;
 		return;
 	}
+}
+
+/* ---- Rings ---- */
+
+/*
+ * A directory is removed, renamed or made again while the listing of a directory in it is on its
+ * way, and that says that the removed one, or another above, is an entry. What the mount knew of
+ * both is old then, and each has lost its name: the answer is all that says where they are. Below
+ * the entry the same is told of the first directory, and so the ring would be closed.
+ */
+
+static void tell_change(struct lies *l, enum watch_kind kind, const char *dir, const char *name)
+{
+	static char path[2 * PATH_MAX];
+	const struct watch_event event = {
+		.kind = kind, .is_dir = kind == WATCH_REMOVED, .path = path
+	};
+
+	snprintf(path, sizeof path, "%s%s%s", dir, *dir && *name ? "/" : "", name);
+	wire_put_watch_event(&l->events, &event);
+}
+
+bool lies_is_hidden(const struct lies *l, const char *path)
+{
+	return *l->hidden && path && is_above(l->hidden, path);
+}
+
+/* Whether the record is of what is hidden, and is left out, or says so. */
+static bool hide(struct lies *l, struct list_item *item)
+{
+	size_t len = strlen(l->listed);
+	bool is_in = len < strlen(l->hidden) && is_above(l->listed, l->hidden);
+
+	if (!*l->hidden || l->is_ring || l->is_earlier)
+		return false;
+	if (item->kind == LIST_SELF && item->start == 0 && lies_is_hidden(l, l->asked)) {
+		item->err = ERR_NOT_FOUND;
+		l->has_hidden = true;
+	}
+	if (item->kind != LIST_ENTRY || !is_in || strcmp(l->hidden + len + (len > 0), item->name))
+		return false;
+	l->has_hidden = true;
+	return true;
+}
+
+/* What was told last of the directory; NULL: nothing. */
+static const struct known_dir *known_of(const struct lies *l, const char *path)
+{
+	for (unsigned n = 1; n <= POOL_SIZE; n++) {
+		const struct known_dir *known = &l->known[(l->known_at - n) % POOL_SIZE];
+
+		if (known->path && !strcmp(known->path, path))
+			return known;
+	}
+	return NULL;
+}
+
+/* The directory `path`, which is the first, and those above it; returns their count, 0: unknown. */
+static size_t chain_of(const struct lies *l, const char *path, const struct known_dir **out)
+{
+	size_t count = 0;
+
+	out[count] = known_of(l, path);
+	if (!out[count++])
+		return 0;
+	for (unsigned n = 0; n < POOL_SIZE && count < CHAIN_MAX; n++) {
+		const struct known_dir *known = &l->known[n];
+
+		if (known->path && is_above(known->path, path) && strcmp(known->path, path))
+			out[count++] = known;
+	}
+	return count;
+}
+
+/* Another file takes the place, or none. */
+static void replace_dir(struct lies *l, const struct known_dir *dir)
+{
+	struct watch_event event = { .kind = WATCH_CREATED, .has_attr = true, .attr = dir->attr };
+	static char path[2 * PATH_MAX];
+
+	snprintf(path, sizeof path, "%s", dir->path);
+	event.path = path;
+	event.attr.ctime.tv_sec++;
+	switch (below(l, 4)) {
+	case 0: event.attr.ino += 1000000; break; /* made again */
+	case 1:                                   /* renamed */
+		event.from = dir->path;
+		snprintf(path, sizeof path, "%s-2", dir->path);
+		break;
+	default: return;
+	}
+	wire_put_watch_event(&l->events, &event);
+}
+
+/* Mostly the highest, of which whoever goes down a path asks first. */
+static const struct known_dir *one_above(
+	struct lies *l, const struct known_dir *const *chain, size_t count)
+{
+	const struct known_dir *dir = chain[count > 1 ? 1 + below(l, count - 1) : 0];
+
+	for (size_t n = 0; n < count && !once_in(l, 4); n++)
+		if (strlen(chain[n]->path) < strlen(dir->path))
+			dir = chain[n];
+	return dir;
+}
+
+/* What is told before the answer about `path`. */
+static void tell_of_chain(
+	struct lies *l, const char *path, const struct known_dir *const *chain, size_t count)
+{
+	const struct known_dir *dir = one_above(l, chain, count);
+
+	for (size_t n = 0; n < count; n++)
+		if (!once_in(l, 4))
+			tell_change(l, WATCH_CREATED, chain[n]->path, "new");
+	if (!once_in(l, 4))
+		tell_change(l, WATCH_CREATED, path, "new");
+	tell_change(l, WATCH_REMOVED, dir->path, "");
+	l->gone[l->gone_at++ % GONE_SIZE] = dir->attr;
+	snprintf(l->hidden, sizeof l->hidden, "%s", dir->path);
+	replace_dir(l, dir);
+}
+
+static void put_ring_entry(struct lies *l, struct buf *out, const char *name,
+	const struct known_dir *const *chain, size_t count, unsigned deep)
+{
+	struct list_item item = { .kind = LIST_ENTRY, .name = name };
+
+	switch (below(l, 6)) {
+	case 0: item.attr = l->gone[below(l, GONE_SIZE)]; break; /* of any time */
+	case 1: item.attr = chain[below(l, count)]->attr; break;
+	/* By turns that which is gone and the listed one. */
+	default:
+		item.attr = deep % 2 ? chain[0]->attr : l->gone[(l->gone_at - 1) % GONE_SIZE];
+		break;
+	}
+	if (item.attr.ino)
+		wire_put_list_item(out, &item);
+}
+
+/* Directories one in another, each an entry of the one before. */
+static void put_ring(struct lies *l, struct buf *out, uint32_t start,
+	const struct known_dir *const *chain, size_t count)
+{
+	static char path[2 * PATH_MAX];
+	static const char *const names[] = { "ring", "r2" };
+	size_t len = (size_t)snprintf(path, sizeof path, "%s", l->listed);
+	const struct list_item end = {
+		.kind = LIST_DIR_END, .start = start, .complete = once_in(l, 2)
+	};
+	struct list_item dir = { .kind = LIST_DIR, .start = start, .path = path };
+
+	for (unsigned deep = 0; deep < 3; deep++) {
+		for (size_t n = 0; n < 2; n++)
+			put_ring_entry(l, out, names[n], chain, count, deep);
+		wire_put_list_item(out, &end);
+		if (len + 8 > PATH_MAX)
+			return;
+		len += (size_t)snprintf(path + len, sizeof path - len, "/%s", names[below(l, 2)]);
+		wire_put_list_item(out, &dir);
+	}
+}
+
+/* In place of the end of the entries of a directory, which is told after the last of the ring. */
+static void perhaps_ring(struct lies *l, const struct list_item *item, struct buf *out)
+{
+	const struct known_dir *chain[CHAIN_MAX];
+	size_t count;
+
+	if (!l->share || item->kind != LIST_DIR_END || !*l->listed || *l->hidden ||
+		!once_in(l, l->is_wild ? 20 : 4))
+		return;
+	count = chain_of(l, l->listed, chain);
+	if (!count)
+		return;
+	tell_of_chain(l, l->listed, chain, count);
+	put_ring(l, out, item->start, chain, count);
+	l->is_ring = true;
+	l->told++;
+}
+
+/* ---- What came before ---- */
+
+static void keep_frame(struct lies *l, const char *path, const struct buf *in)
+{
+	struct old_frame *slot = &l->old[l->old_at++ % OLD_SIZE];
+
+	free(slot->path);
+	buf_release(&slot->bytes);
+	*slot = (struct old_frame){ strdup(path), BUF_INIT(OLD_MAX) };
+	buf_add(&slot->bytes, in->bytes, in->len);
+}
+
+/* The path of the first directory of a list's frame; NULL: there is none. */
+static const char *first_dir(struct lies *l, const struct buf *in)
+{
+	for (size_t at = 0; at < in->len && !wire_get_list_item(in, &at, &l->decoded, NULL);)
+		if (l->decoded.item.kind == LIST_DIR)
+			return l->decoded.item.path;
+	return NULL;
+}
+
+/* The frame, or an old one of the same directory. */
+static const struct buf *frame_or_old(struct lies *l, const struct buf *in)
+{
+	const char *path = first_dir(l, in);
+
+	if (!path || in->len > OLD_MAX)
+		return in;
+	for (unsigned n = once_in(l, 3) ? 0 : OLD_SIZE; n < OLD_SIZE; n++)
+		if (l->old[n].path && !strcmp(l->old[n].path, path))
+			return &l->old[n].bytes;
+	keep_frame(l, path, in);
+	return in;
 }
 
 static void lie_of_node(struct lies *l, struct list_item *item)
@@ -315,24 +533,49 @@ void lies_entry(struct lies *l, struct buf *out)
 
 /* ---- events ---- */
 
+/*
+ * A frame with a record that cannot be is the last of its stream, and the mount does without events
+ * for seconds then, and longer each time: such a record comes rarely, though a storm has thousands.
+ */
+#define BROKEN_EVENTS 20000
+
+static const char *event_path(struct lies *l)
+{
+	static char path[2 * PATH_MAX];
+	const char *dir = any_text(l, l->dirs, "");
+
+	if (once_in(l, BROKEN_EVENTS))
+		return any_path(l);
+	if (once_in(l, 4))
+		return dir;
+	snprintf(path, sizeof path, "%s%s%s", dir, *dir ? "/" : "", any_text(l, l->names, "a"));
+	return path;
+}
+
+static void lie_of_event(struct lies *l, struct watch_event *event)
+{
+	event->attr = l->attrs[below(l, POOL_SIZE)];
+	event->has_attr = event->attr.mode;
+	if (once_in(l, 4))
+		event->attr.ino = l->attrs[below(l, POOL_SIZE)].ino;
+	if (once_in(l, BROKEN_EVENTS))
+		lie_of_attr(l, &event->attr);
+}
+
 void lies_event(struct lies *l, struct buf *out)
 {
 	static char from[4096];
 	struct watch_event event = { .kind = (enum watch_kind)(WATCH_CREATED + below(l, 4)),
-		.path = any_path(l),
+		.path = event_path(l),
 		.is_dir = once_in(l, 2) };
 
-	if (once_in(l, 1000))
+	if (once_in(l, BROKEN_EVENTS))
 		event.kind = once_in(l, 2) ? WATCH_LOST : WATCH_FOUND;
-	if (event.kind <= WATCH_ATTR && once_in(l, 2)) {
-		event.has_attr = true;
-		event.attr = l->attrs[below(l, POOL_SIZE)];
-		if (once_in(l, 4))
-			lie_of_attr(l, &event.attr);
-	}
+	if (event.kind <= WATCH_ATTR && once_in(l, 2))
+		lie_of_event(l, &event);
 	if (event.kind == WATCH_CREATED && once_in(l, 3)) {
 		snprintf(l->text, sizeof l->text, "%s", event.path);
-		snprintf(from, sizeof from, "%s", any_path(l));
+		snprintf(from, sizeof from, "%s", event_path(l));
 		event.from = from;
 		event.path = l->text;
 	}
@@ -385,13 +628,18 @@ static bool retell_item(
 	if (wire_get_list_item(in, at, &l->decoded, NULL))
 		return false;
 	note_item(l, &l->decoded.item);
-	if (l->share && l->decoded.item.kind == LIST_DIR_END && once_in(l, 200)) {
+	if (hide(l, &l->decoded.item))
+		return true;
+	if (l->share && l->is_wild && l->decoded.item.kind == LIST_DIR_END && once_in(l, 200)) {
 		l->is_endless = true;
 		*at = in->len;
 		return true;
 	}
+	perhaps_ring(l, &l->decoded.item, out);
 	if (lies)
 		lie_of_item(l, &l->decoded.item);
+	if (l->decoded.item.kind == LIST_ENTRY && S_ISDIR(l->decoded.item.attr.mode))
+		note_dir(l, &l->decoded.item);
 	wire_put_list_item(out, &l->decoded.item);
 	return true;
 }
@@ -433,7 +681,7 @@ static bool retell_event(
 		return false;
 	if (event.kind == WATCH_ITEM) {
 		note_item(l, &l->decoded.item);
-		if (lies)
+		if (lies && once_in(l, 20))
 			lie_of_item(l, &l->decoded.item);
 	} else if (lies && event.kind != WATCH_READY) {
 		lies_event(l, out);
@@ -473,6 +721,8 @@ static bool retell_one(struct lies *l, enum frame_type type, const struct buf *i
 
 void lies_retell(struct lies *l, enum frame_type type, const struct buf *in, struct buf *out)
 {
+	if (type == FRAME_LIST && l->share)
+		in = frame_or_old(l, in);
 	for (size_t at = 0; at < in->len;) {
 		bool lies = below(l, 100) < l->share;
 		size_t before = at, len = out->len;
