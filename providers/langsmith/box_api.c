@@ -78,6 +78,17 @@ enum err box_set_idle(const struct rest *r, const struct call *call, const char 
 	return ask_about(r, call, id, "", ask, NULL, e);
 }
 
+/* An address as any other that the service names, and behind it the token as a query. */
+static enum err check_service_url(const struct rest *r, const char *url, struct error *e)
+{
+	AUTO_FREE char *address = strndup(url, strcspn(url, "?"));
+	struct error why = { 0 };
+	enum err kind = address ? http_check_told_url(address, r->base_url, &why)
+				: error_set(&why, ERR_NO_MEMORY, "a URL");
+
+	return kind ? error_set(e, kind, "langsmith: %s", why.text) : ERR_OK;
+}
+
 /* The browser's URL contains the token, so no header is needed. */
 enum err box_port_url(const struct rest *r, const struct call *call, const char *id, unsigned port,
 	struct buf *out, struct error *e)
@@ -88,11 +99,16 @@ enum err box_port_url(const struct rest *r, const struct call *call, const char 
 		.body = body,
 		.what = "asking for a port's URL" };
 	AUTO_JSON struct json_object *json = NULL;
+	const char *url;
 	enum err kind;
 
 	snprintf(body, sizeof body, "{\"port\":%u,\"expires_in_seconds\":%d}", port, URL_HOLDS_S);
 	kind = ask_about(r, call, id, "/service-url", ask, &json, e);
-	buf_add_string(out, rest_text(json, "browser_url", ""));
+	url = rest_text(json, "browser_url", "");
+	if (!kind)
+		kind = check_service_url(r, url, e);
+	if (!kind)
+		buf_add_string(out, url);
 	return kind;
 }
 

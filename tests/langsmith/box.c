@@ -123,6 +123,35 @@ Test(langsmith_box_api, a_name_is_escaped_and_the_key_is_a_header)
 	cr_expect(request_has(0, "\r\nX-Api-Key: " KEY "\r\n"));
 }
 
+Test(langsmith_box_api, a_ports_url_is_an_address_that_the_service_may_name)
+{
+	static const struct {
+		const char *answer, *url; /* NULL: refused */
+	} cases[] = {
+		{ "{\"browser_url\":\"https://b.example/?token=t\"}",
+			"https://b.example/?token=t" },
+		{ "{\"browser_url\":\"http://b.example/?token=t\"}", NULL },
+		{ "{\"browser_url\":\"https://u:p@b.example/?token=t\"}", NULL },
+		{ "{\"browser_url\":\"https://b.example/#?token=t\"}", NULL },
+		{ "{}", NULL },
+	};
+	struct canned_row rows[sizeof cases / sizeof *cases];
+
+	for (size_t n = 0; n < sizeof cases / sizeof *cases; n++)
+		rows[n] = (struct canned_row){ "POST " BOXES "/b1/service-url ", 200,
+			cases[n].answer, NULL };
+	SERVE(rows);
+	open_account();
+	for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+		AUTO_BUF struct buf url = BUF_INIT(1000);
+		enum err kind = box_port_url(&account.rest, NULL, "b1", 80, &url, &e);
+
+		cr_expect(eq(int, kind, cases[n].url ? ERR_OK : ERR_PROTOCOL), "%s", e.text);
+		cr_expect(eq(str, (char *)buf_text(&url), cases[n].url ? cases[n].url : ""));
+	}
+	fixture_stop();
+}
+
 static enum err count(void *context, const struct sandbox_entry *entry, struct error *why)
 {
 	(void)why;
