@@ -122,7 +122,7 @@ $(BIN)/sandboxfs $(BIN)/sandboxctl:
 	$(call say,LD,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(EXT)
 
 # It is small: what it shares with sandboxfs are these, and it has no use for the layers.
-SRC_umount := $(patsubst %,tools/%.c,umount umount_help help apart detach drain mount_elsewhere mounted namespace owed real_path user_map bytes_text duration_text progress say)
+SRC_umount := $(patsubst %,tools/%.c,umount umount_help help apart detach drain mount_elsewhere mounted namespace unsynced real_path user_map bytes_text duration_text progress say)
 $(BIN)/umount.fuse.sandboxfs: $(call obj,$(SRC_umount)) $(LIBS_providers)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(EXT_providers)

@@ -91,19 +91,20 @@ static enum err start_lifetime(struct cache *c, struct error *e)
 /*
  * The pages of an open file are dropped, too: a program that has it mapped asks for no attributes.
  */
-static void pass_on(void *context, const struct tree_told *told)
+static void pass_on(void *context, const struct tree_report *report)
 {
 	struct cache *c = context;
 
-	if (told->event) {
+	if (report->event) {
 		stats_add(&c->stats, STATS_FOREIGN_EVENTS, 1);
-		cache_tell_changed(c, told->event->kind, told->event->path, told->event->is_dir);
-	} else if (told->inode && told->revoked) {
-		cache_tell_revoked(c, told->inode);
-	} else if (told->inode) {
-		cache_tell_inode(c, told->inode, told->pages);
+		cache_tell_changed(
+			c, report->event->kind, report->event->path, report->event->is_dir);
+	} else if (report->inode && report->revoked) {
+		cache_tell_revoked(c, report->inode);
+	} else if (report->inode) {
+		cache_tell_inode(c, report->inode, report->pages);
 	} else {
-		cache_tell_name(c, told->dir, told->name, told->is_gone);
+		cache_tell_name(c, report->dir, report->name, report->is_gone);
 	}
 }
 
@@ -268,7 +269,7 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	c->clock_ms = monotonic_ms();
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_rwlock_init(&c->observing, NULL);
-	pthread_rwlock_init(&c->doubting, NULL);
+	pthread_rwlock_init(&c->invalidating, NULL);
 	kind = retries_new(&c->retries, e);
 	if (!kind)
 		kind = new_tree(c, &root, e);
@@ -315,9 +316,9 @@ void cache_free(struct cache *c)
 {
 	if (!c)
 		return;
-	pthread_rwlock_wrlock(&c->doubting);
+	pthread_rwlock_wrlock(&c->invalidating);
 	c->is_ending = true;
-	pthread_rwlock_unlock(&c->doubting);
+	pthread_rwlock_unlock(&c->invalidating);
 	walk_free(c->walk);
 	lease_stop(c->lease);
 	lifetime_free(c->lifetime);
@@ -334,7 +335,7 @@ void cache_free(struct cache *c)
 	retries_free(c->retries);
 	shown_free(c->shown);
 	pthread_rwlock_destroy(&c->observing);
-	pthread_rwlock_destroy(&c->doubting);
+	pthread_rwlock_destroy(&c->invalidating);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -389,22 +390,22 @@ enum err cache_execute(struct cache *c, const struct call *call,
 	const struct execute_request *request, execute_sink sink, void *context,
 	struct execute_result *result, struct error *e)
 {
-	struct call heard = call ? *call : (struct call){ 0 };
-	int64_t silence_ms = heard.progress_ms;
+	struct call timed = call ? *call : (struct call){ 0 };
+	int64_t silence_ms = timed.progress_ms;
 
 	/* A command may be silent for hours. The sandbox's answers before it must come in time. */
-	heard.progress_ms = cache_progress_ms(c);
-	enum err kind = cache_sync(c, &heard, e);
+	timed.progress_ms = cache_progress_ms(c);
+	enum err kind = cache_sync(c, &timed, e);
 
 	*result = (struct execute_result){ 0 };
 	if (kind)
 		return kind;
 	if (!(cache_provider(c)->caps & PROVIDER_COMMANDS_PULSE))
-		heard.progress_ms = silence_ms;
+		timed.progress_ms = silence_ms;
 	uint64_t seen = tree_seen(c->tree);
 
 	lifetime_hold(c->lifetime);
-	kind = counted_execute(&c->counted, &heard, request, sink, context, result, e);
+	kind = counted_execute(&c->counted, &timed, request, sink, context, result, e);
 	lifetime_let(c->lifetime);
 	if (!kind)
 		cache_command_answered(c, call, seen, &result->root);
@@ -455,7 +456,7 @@ void cache_get_status(struct cache *c, struct cache_status *out)
 	out->stream = lease_state(c->lease, out->stream_why, sizeof out->stream_why);
 	out->unwatched_dirs = tree_unwatched(c->tree);
 	writeback_count(c->writeback, out);
-	out->failed_told = writeback_failed(c->writeback, out->parked, CACHE_FAILED_TOLD);
+	out->failed_count = writeback_failed(c->writeback, out->failed, CACHE_FAILED_MAX);
 	out->journal_dir = writeback_place(c->writeback);
 	tell_room(c, out);
 	pthread_mutex_lock(&c->lock);

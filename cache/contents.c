@@ -300,10 +300,10 @@ enum err cache_read(struct cache *c, const struct call *call, struct inode *i, u
 static bool has_no_holes(struct cache *c, struct inode *i, uint64_t *size)
 {
 	struct attr attr;
-	bool is_believed = tree_attr(c->tree, i, &attr) > monotonic_ms();
+	bool is_valid = tree_attr(c->tree, i, &attr) > monotonic_ms();
 
 	*size = attr.size;
-	return is_believed && attr.blocks * 512 >= attr.size;
+	return is_valid && attr.blocks * 512 >= attr.size;
 }
 
 enum err cache_seek(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
@@ -347,9 +347,9 @@ static enum err permission_to_open(
 	if (c->options.owners_from_caller)
 		return ERR_OK; /* the kernel here checked the caller against the attributes shown */
 	if ((flags & O_ACCMODE) != O_WRONLY)
-		want |= JUDGE_READ;
+		want |= PERMISSION_READ;
 	if (is_to_write(flags))
-		want |= JUDGE_WRITE;
+		want |= PERMISSION_WRITE;
 	if (!permission_allows(&c->sandbox.identity, attr, want))
 		return error_set(e, ERR_DENIED, "the sandbox's user may not open this");
 	return ERR_OK;
@@ -369,7 +369,7 @@ static enum err check_open(
 	struct attr attr;
 	int64_t valid_ms;
 
-	if (tree_unsettled(c->tree, i)) {
+	if (tree_is_unstable(c->tree, i)) {
 		if (!retry_found(c, call, i))
 			tree_invalidate(c->tree, i);
 		read_ahead_drop(c->read_ahead, i);

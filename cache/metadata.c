@@ -215,7 +215,8 @@ static enum err learn_lookup(
 }
 
 /* How long the kernel may keep a negative entry. */
-static int64_t absence_ms(struct cache *c, struct inode *dir, const char *name, int64_t until_ms)
+static int64_t negative_entry_ms(
+	struct cache *c, struct inode *dir, const char *name, int64_t until_ms)
 {
 	int64_t left = left_ms(until_ms);
 
@@ -235,7 +236,7 @@ static enum tree_answer find_name(struct cache *c, const struct looking *l)
 		tree_unpin(c->tree, known);
 	}
 	if (answer == TREE_ABSENT)
-		*l->negative_ms = absence_ms(c, l->dir, l->name, absent_until_ms);
+		*l->negative_ms = negative_entry_ms(c, l->dir, l->name, absent_until_ms);
 	return answer;
 }
 
@@ -250,7 +251,7 @@ static enum err ask_alone(struct cache *c, struct looking *l, struct error *e)
 	enum err kind = cache_ask_name(c, l->dir, l->name, ask_self, s, e);
 
 	if (kind == ERR_NOT_FOUND && tree_learn_absent(c->tree, l->dir, l->name, s->seen))
-		*l->negative_ms = absence_ms(c, l->dir, l->name, s->news.name_until_ms);
+		*l->negative_ms = negative_entry_ms(c, l->dir, l->name, s->news.name_until_ms);
 	return kind ? kind : learn_lookup(c, l, s, e);
 }
 
@@ -358,7 +359,7 @@ static enum err refresh_together(
 }
 
 /* Returns for how long the attributes are delegated. */
-static int64_t lend(
+static int64_t delegate(
 	struct cache *c, const struct call *call, struct inode *i, bool ahead, struct attr *out)
 {
 	const struct tree_delegation how = { .ahead = ahead, .asker = call ? call->asker : 0 };
@@ -369,7 +370,7 @@ static int64_t lend(
 static bool attr_is_known(struct cache *c, const struct call *call, struct inode *i, bool ahead,
 	struct attr *out, int64_t *valid_ms)
 {
-	*valid_ms = lend(c, call, i, ahead, out);
+	*valid_ms = delegate(c, call, i, ahead, out);
 	return *valid_ms || tree_local_attr(c->tree, i, out);
 }
 
@@ -389,11 +390,11 @@ static enum err ask_attr(struct cache *c, const struct call *call, struct inode 
 		return kind;
 	/* While writes are pending only the sandbox can tell the file's attributes after them. */
 	kind = writeback_drain(c->writeback, call, i, e);
-	*valid_ms = lend(c, call, i, ahead, out);
+	*valid_ms = delegate(c, call, i, ahead, out);
 	if (kind || *valid_ms)
 		return kind;
 	kind = refresh_together(c, call, i, e);
-	*valid_ms = lend(c, call, i, ahead, out);
+	*valid_ms = delegate(c, call, i, ahead, out);
 	if (kind || *valid_ms)
 		return kind;
 	s = calloc(1, sizeof *s);
@@ -404,7 +405,7 @@ static enum err ask_attr(struct cache *c, const struct call *call, struct inode 
 	/* An inode that was removed here meanwhile lives on in memory, and is no error. */
 	if (refresh(c, i, s, &why) && !tree_is_gone(c->tree, i))
 		return error_set(e, why.kind, "%s", why.text);
-	*valid_ms = lend(c, call, i, ahead, out);
+	*valid_ms = delegate(c, call, i, ahead, out);
 	if (!*valid_ms) {
 		/*
 		 * A local change goes on meanwhile: this answer is as good as any, but only for

@@ -36,7 +36,7 @@ static enum err ask_change(
 }
 
 /* A name in the sandbox is not as it was known here: nothing of the directory is valid. */
-static enum err surprised(struct cache *c, struct inode *dir, enum err kind)
+static enum err invalidate_unexpected(struct cache *c, struct inode *dir, enum err kind)
 {
 	if (kind == ERR_EXISTS || kind == ERR_NOT_FOUND || kind == ERR_STALE)
 		tree_invalidate(c->tree, dir);
@@ -61,7 +61,7 @@ static void tell_moved_links(struct cache *c, struct inode *moved)
  * Before contents get another name they must be in the sandbox: contents that were refused must not
  * take the place of a whole file.
  */
-static enum err settle_contents(
+static enum err drain_contents(
 	struct cache *c, const struct call *call, struct inode *i, struct error *e)
 {
 	enum err kind = i ? writeback_drain(c->writeback, call, i, e) : ERR_OK;
@@ -70,7 +70,7 @@ static enum err settle_contents(
 }
 
 /* This question must come after the changes that were decided before. */
-static enum err settle(struct cache *c, const struct call *call, struct inode *one,
+static enum err drain_both(struct cache *c, const struct call *call, struct inode *one,
 	struct inode *two, struct error *e)
 {
 	enum err kind = one ? writeback_drain(c->writeback, call, one, e) : ERR_OK;
@@ -154,7 +154,7 @@ enum err cache_make(struct cache *c, const struct call *call, struct inode *dir,
 	if (decided)
 		return kind;
 	if (!kind)
-		kind = settle(c, call, dir, NULL, e);
+		kind = drain_both(c, call, dir, NULL, e);
 	if (kind)
 		return kind;
 	n.change.parent = tree_expect(c->tree, dir);
@@ -164,7 +164,7 @@ enum err cache_make(struct cache *c, const struct call *call, struct inode *dir,
 		kind = hand_out_made(c, dir, name, m, &n, out, e);
 	out->is_made = m->opens && n.change.flags & CHANGE_EXCL;
 	tree_change_ends(c->tree, &n.about.scope);
-	return surprised(c, dir, kind);
+	return invalidate_unexpected(c, dir, kind);
 }
 
 enum err cache_make_nameless(struct cache *c, const struct call *call, const struct create_args *m,
@@ -213,9 +213,9 @@ enum err cache_link(struct cache *c, const struct call *call, struct inode *i, s
 		tell_moved_links(c, i);
 	if (kind || decided)
 		return kind;
-	kind = settle_contents(c, call, i, e);
+	kind = drain_contents(c, call, i, e);
 	if (!kind)
-		kind = settle(c, call, dir, NULL, e);
+		kind = drain_both(c, call, dir, NULL, e);
 	if (kind)
 		return kind;
 	n.change.target = tree_expect(c->tree, i);
@@ -226,7 +226,7 @@ enum err cache_link(struct cache *c, const struct call *call, struct inode *i, s
 		tree_named(c->tree, dir, name, i, cache_name_until(c));
 	tree_change_ends(c->tree, &n.about.scope);
 	if (kind)
-		return surprised(c, dir, kind);
+		return invalidate_unexpected(c, dir, kind);
 	tell_moved_links(c, i);
 	cache_hand_out(c, dir, name, i, out);
 	return ERR_OK;
@@ -330,13 +330,13 @@ static enum err remove_name(struct cache *c, const struct call *call, struct ino
 		.about = { .scope.inodes = { dir, target }, .target = target, .dir = dir } };
 
 	writeback_move_begins(c->writeback);
-	kind = settle(c, call, dir, target, e);
+	kind = drain_both(c, call, dir, target, e);
 	n.change.parent = tree_expect(c->tree, dir);
 	if (!kind)
 		kind = unlink_target(c, dir, name, target, &n, e);
 	writeback_move_ends(c->writeback);
 	tree_unpin(c->tree, target);
-	return surprised(c, dir, kind);
+	return invalidate_unexpected(c, dir, kind);
 }
 
 enum err cache_unlink(struct cache *c, const struct call *call, struct inode *dir, const char *name,
@@ -418,25 +418,25 @@ static bool moves_directory(struct cache *c, const struct renaming *r)
 	return false;
 }
 
-static enum err settle_renaming(
+static enum err drain_renaming(
 	struct cache *c, const struct call *call, const struct renaming *r, struct error *e)
 {
 	bool exchanges = r->naming.change.flags & CHANGE_EXCHANGE;
 	enum err kind = moves_directory(c, r) ? writeback_drain_all_quietly(c->writeback, call, e)
-					      : settle(c, call, r->dir, r->dir2, e);
+					      : drain_both(c, call, r->dir, r->dir2, e);
 
 	if (!kind)
-		kind = settle_contents(c, call, r->moved, e);
+		kind = drain_contents(c, call, r->moved, e);
 	if (kind || !r->replaced)
 		return kind;
-	return exchanges ? settle_contents(c, call, r->replaced, e)
-			 : settle(c, call, r->replaced, NULL, e);
+	return exchanges ? drain_contents(c, call, r->replaced, e)
+			 : drain_both(c, call, r->replaced, NULL, e);
 }
 
-static enum err ask_settled_rename(
+static enum err ask_drained_rename(
 	struct cache *c, const struct call *call, struct renaming *r, struct error *e)
 {
-	enum err kind = settle_renaming(c, call, r, e);
+	enum err kind = drain_renaming(c, call, r, e);
 
 	if (kind)
 		return kind;
@@ -451,8 +451,8 @@ static enum err ask_settled_rename(
 	kind = do_rename(c, r, e);
 	if (!kind && r->replaced)
 		tree_invalidate(c->tree, r->replaced);
-	surprised(c, r->dir, kind);
-	return surprised(c, r->dir2, kind);
+	invalidate_unexpected(c, r->dir, kind);
+	return invalidate_unexpected(c, r->dir2, kind);
 }
 
 static enum err ask_rename(
@@ -463,7 +463,7 @@ static enum err ask_rename(
 
 	tree_move_begins(c->tree, r->moved, exchanged);
 	writeback_move_begins(c->writeback);
-	enum err kind = ask_settled_rename(c, call, r, e);
+	enum err kind = ask_drained_rename(c, call, r, e);
 
 	writeback_move_ends(c->writeback);
 	tree_move_ends(c->tree, r->moved, exchanged);

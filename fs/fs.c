@@ -183,18 +183,18 @@ void fs_forget(const struct fs *fs, fuse_ino_t ino, uint64_t count)
 /* ---- Replies ---- */
 
 /* The longest time that an answer waits until the kernel has forgotten delegated attributes. */
-#define RECALL_MS 1000
+#define REVOKE_MS 1000
 
-void fs_recall(const struct fs *fs)
+void fs_revoke(const struct fs *fs)
 {
-	notifier_drain(fs->recalls, RECALL_MS);
+	notifier_drain(fs->revoker, REVOKE_MS);
 }
 
 void fs_reply(fuse_req_t req, const struct error *e)
 {
 	int number = errmap_errno(e->kind);
 
-	fs_recall(fuse_req_userdata(req));
+	fs_revoke(fuse_req_userdata(req));
 	if (number)
 		log_debug(LOG_FS, "%s", e->text);
 	fuse_reply_err(req, number);
@@ -204,7 +204,7 @@ void fs_reply_entry(fuse_req_t req, const struct fs *fs, const struct cache_entr
 {
 	struct fuse_entry_param param;
 
-	fs_recall(fs);
+	fs_revoke(fs);
 	if (!fs_entry(fs, entry, &param))
 		fuse_reply_err(req, ENOMEM);
 	else if (fuse_reply_entry(req, &param))

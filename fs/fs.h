@@ -23,7 +23,7 @@ struct fs {
 	struct control *control;
 	struct notifier *notifier;
 	/* notices of attributes only; sending them waits for no request */
-	struct notifier *recalls;
+	struct notifier *revoker;
 	struct switches *switches; /* for requests that are under way */
 	struct link_nodes *links;
 	struct openings *openings;
@@ -94,7 +94,7 @@ uint32_t fs_gid_inwards(const struct fs *fs, gid_t gid);
  * end of the mount, when no process can ask any more. So there is a time limit, and a thread of its
  * own: only that thread is then blocked.
  */
-void fs_recall(const struct fs *fs);
+void fs_revoke(const struct fs *fs);
 
 /* Replies with the errno of `e` (0 for none). */
 void fs_reply(fuse_req_t req, const struct error *e);

@@ -76,12 +76,12 @@ static void tell_inode(void *context, struct inode *inode, bool pages)
 
 /*
  * Queued at once and not waited for: locks of the cache are held. The request that is answered
- * waits (fs_recall()).
+ * waits (fs_revoke()).
  */
 static void tell_taken_back(void *context, struct inode *inode)
 {
 	struct fs *fs = context;
-	struct forgetting f = { .notifier = fs->recalls };
+	struct forgetting f = { .notifier = fs->revoker };
 
 	if (!link_nodes_each(fs->links, inode, forget_number, &f))
 		forget_number(&f, fs_number(fs, inode));
@@ -341,7 +341,7 @@ enum err mount_start(struct mount *m, struct error *e)
 	m->guard = guard_start(fuse_session_fd(m->session));
 	kind = notifier_new(&m->fs.notifier, m->session, &outdated, e);
 	if (!kind)
-		kind = notifier_new(&m->fs.recalls, m->session, NULL, e);
+		kind = notifier_new(&m->fs.revoker, m->session, NULL, e);
 	if (!kind)
 		kind = control_new(&m->fs.control, m->fs.cache, m->fs.notifier, &control, e);
 	if (!kind)
@@ -396,13 +396,13 @@ void mount_free(struct mount *m)
 	if (m->fs.cache)
 		cache_observe(m->fs.cache, NULL);
 	notifier_stop(m->fs.notifier, UNANSWERED_MS);
-	notifier_stop(m->fs.recalls, UNANSWERED_MS);
+	notifier_stop(m->fs.revoker, UNANSWERED_MS);
 	guard_end(&m->guard);
 	if (m->mounted)
 		fuse_session_unmount(m->session);
 	control_free(m->fs.control);
 	notifier_free(m->fs.notifier);
-	notifier_free(m->fs.recalls);
+	notifier_free(m->fs.revoker);
 	if (m->session)
 		fuse_session_destroy(m->session);
 	switches_free(m->fs.switches);

@@ -23,7 +23,7 @@ struct notifier {
 	pthread_cond_t more; /* for the thread: a notice was queued, or the end has come */
 	pthread_cond_t done; /* for waiters: notices were sent, or the thread has ended */
 	struct notices queue;
-	uint64_t queued, sent; /* notices since the beginning */
+	uint64_t added, sent; /* notices since the beginning */
 	bool has_ended;
 	atomic_bool stopping; /* changed under the lock */
 };
@@ -166,7 +166,7 @@ static void enqueue(struct notifier *n, const struct notice *notice)
 	pthread_mutex_lock(&n->lock);
 	bool is_added = notices_add(&n->queue, notice, &is_new);
 
-	n->queued += is_new;
+	n->added += is_new;
 	if (is_new)
 		pthread_cond_signal(&n->more);
 	pthread_mutex_unlock(&n->lock);
@@ -247,7 +247,7 @@ bool notifier_drain(struct notifier *n, int64_t limit_ms)
 	bool in_time = true;
 
 	pthread_mutex_lock(&n->lock);
-	uint64_t goal = n->queued;
+	uint64_t goal = n->added;
 
 	while (n->sent < goal && in_time && !n->stopping)
 		in_time = condition_wait_until(&n->done, &n->lock, end_ms);

@@ -42,13 +42,13 @@ void op_create(
 	}
 	if (cache_open_made(fs->cache, &r.call, &entry, fi->flags, &e)) {
 		/* The kernel takes a failed create for one that changed nothing. */
-		notifier_inode(fs->recalls, parent, false);
+		notifier_inode(fs->revoker, parent, false);
 		cache_forget(fs->cache, entry.inode, 1);
 		fs_reply(request_end(&r), &e);
 		return;
 	}
 	audited_name(fs, req, "create", fs_inode(fs, parent), name);
-	fs_recall(fs);
+	fs_revoke(fs);
 	fs_entry(fs, &entry, &param);
 	handle_begins(fs->cache, fi);
 	if (fuse_reply_create(request_end(&r), &param, fi)) {

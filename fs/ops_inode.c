@@ -181,8 +181,8 @@ void op_setattr(
 }
 
 /* The longest wait for a rename. The rename is answered as soon as the tree shows it. */
-#define SETTLED_MS 5000
-#define LOOK_MS    5
+#define RENAME_WAIT_MS 5000
+#define LOOK_MS        5
 
 /*
  * While a rename moves the directory, the text of a link in it must stay inside the mount from the
@@ -192,7 +192,7 @@ void op_setattr(
  */
 static void be_sure_of_depth(const struct fs *fs, struct link_shown *shown)
 {
-	int64_t end_ms = monotonic_ms() + SETTLED_MS;
+	int64_t end_ms = monotonic_ms() + RENAME_WAIT_MS;
 	bool climbs = !shown->is_raw && !links_is_contained(shown->text, 1);
 
 	if (climbs)

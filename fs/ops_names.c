@@ -65,7 +65,7 @@ void op_symlink(fuse_req_t req, const char *text, fuse_ino_t parent, const char 
 	make(req, parent, name, &making);
 }
 
-static void recall_attr(void *context, fuse_ino_t ino)
+static void revoke_attr(void *context, fuse_ino_t ino)
 {
 	notifier_inode(context, ino, false);
 }
@@ -96,7 +96,7 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name
 	 * link is another node than the ones before.
 	 */
 	audited_link(fs, req, path, dir, name);
-	link_nodes_each(fs->links, i, recall_attr, fs->recalls);
+	link_nodes_each(fs->links, i, revoke_attr, fs->revoker);
 	fs_reply_entry(request_end(&r), fs, &entry);
 }
 

@@ -47,8 +47,8 @@ enum err setgid_drop(const struct fs *fs, fuse_req_t req, const struct call *cal
 	enum err kind = cache_setattr(fs->cache, call, i, &change, true, e);
 
 	/* The kernel did not ask for this change of mode, and still has the old mode. */
-	notifier_inode(fs->recalls, fs_number(fs, i), false);
-	fs_recall(fs);
+	notifier_inode(fs->revoker, fs_number(fs, i), false);
+	fs_revoke(fs);
 	return kind;
 }
 

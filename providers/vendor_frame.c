@@ -64,7 +64,7 @@ static bool is_good_whole(const struct http_said *said)
 	AUTO_JSON struct json_object *json = NULL;
 
 	if (!said->len)
-		return !said->is_told;
+		return !said->is_query;
 	if (!said->is_whole || strncasecmp(said->type, "application/json", 16) != 0)
 		return true;
 	return parse(said, &json);

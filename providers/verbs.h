@@ -347,15 +347,15 @@ struct change_result {
 #define SEQUENCE_ASIDE ((uint64_t)1 << 62)
 
 /* The most plain batches of one journal that are under way at one time. */
-#define SETTLED_OPEN_MAX 4
+#define PLAIN_OPEN_MAX 4
 
 /*
  * The plain batches that the sandbox must not carry out any more: the owner of the journal has
  * their answers, or has given them up.
  */
-struct settled {
-	uint64_t below;                  /* all batches with a smaller number; 0: none */
-	uint64_t open[SETTLED_OPEN_MAX]; /* except these; 0: no more of them */
+struct closed_batches {
+	uint64_t below;                /* all batches with a smaller number; 0: none */
+	uint64_t open[PLAIN_OPEN_MAX]; /* except these; 0: no more of them */
 };
 
 struct apply_request {
@@ -373,11 +373,12 @@ struct apply_request {
 	uint64_t first_sequence;
 	/*
 	 * The batch is not recorded, and may run at the same time as others of its journal.
-	 * `first_sequence` is the number of the batch. Once that number is settled the whole batch
-	 * is refused (ERR_CONFLICT). 0: the batch has no number, and is never settled.
+	 * `first_sequence` is the number of the batch. Once that number is closed the whole batch
+	 * is refused (ERR_CONFLICT). 0: the batch has no number, and is never closed.
 	 */
 	bool is_plain;
-	struct settled settled; /* as of now; the sandbox keeps the largest that it received */
+	struct closed_batches
+		closed; /* as of now; the sandbox keeps the largest that it received */
 	/*
 	 * For a plain request with one change: a number that no other request of the journal ever
 	 * has. When a copy of the request arrived before and was done, the change is not done

@@ -18,10 +18,10 @@ build/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
 
-# These have exchanges of their own (tests/fuzz/told_exchange.h).
-FUZZERS_TOLD := fuzz_bash fuzz_modal
+# These have exchanges of their own (tests/fuzz/scripted_exchange.h).
+FUZZERS_SCRIPTED := fuzz_bash fuzz_modal
 
-$(FUZZERS_TOLD:%=build/fuzz/%): build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o $(FUZZ_OBJ)
+$(FUZZERS_SCRIPTED:%=build/fuzz/%): build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o $(FUZZ_OBJ)
 	$(call say,LD,$@)$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer -Wl,--wrap=call_sleep,--wrap=poll -o $@ \
 		$(filter-out build/fuzz/obj/providers/http/exchange.o,$^) $(EXT_providers) -pthread
 

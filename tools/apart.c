@@ -69,7 +69,7 @@ pid_t apart_begin(int (*work)(const void *context), const void *context)
 	return begin(work, context, false);
 }
 
-pid_t apart_begin_telling(int (*work)(const void *context), const void *context)
+pid_t apart_begin_with_stderr(int (*work)(const void *context), const void *context)
 {
 	return begin(work, context, true);
 }

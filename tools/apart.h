@@ -22,11 +22,11 @@ int apart_run(int (*work)(const void *context), const void *context, int64_t lim
 /*
  * Starts work that goes on at the same time as this process until apart_end() kills it, which waits
  * a moment at most. -1: errno. The child has none of our descriptors, so that no process waits for
- * it at the end of a pipe; an answer comes through shared memory (mmap). apart_begin_telling()
+ * it at the end of a pipe; an answer comes through shared memory (mmap). apart_begin_with_stderr()
  * keeps standard error.
  */
 pid_t apart_begin(int (*work)(const void *context), const void *context);
-pid_t apart_begin_telling(int (*work)(const void *context), const void *context);
+pid_t apart_begin_with_stderr(int (*work)(const void *context), const void *context);
 void apart_end(pid_t child);
 /* Waits for the child, and returns as apart_run() does. */
 int apart_await(pid_t child, int64_t limit_ms);

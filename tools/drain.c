@@ -4,7 +4,7 @@
 #include "providers/base/call.h"
 #include "providers/base/cleanup.h"
 #include "tools/apart.h"
-#include "tools/owed.h"
+#include "tools/unsynced.h"
 #include "tools/progress.h"
 #include "tools/say.h"
 
@@ -26,7 +26,7 @@
 
 struct drain {
 	const struct mounted *mounted;
-	struct owed *owed; /* shared with the children that ask */
+	struct unsynced *unsynced; /* shared with the children that ask */
 };
 
 /* ---- In processes of their own, since a mount may hang ---- */
@@ -52,22 +52,23 @@ static int write_sync(const void *context)
 	return failure;
 }
 
-static int read_owed(const void *context)
+static int read_unsynced(const void *context)
 {
 	const struct drain *d = context;
 
-	return mounted_become_owner(d->mounted) ? owed_read(d->owed, d->mounted->dir) : errno;
+	return mounted_become_owner(d->mounted) ? unsynced_read(d->unsynced, d->mounted->dir)
+						: errno;
 }
 
 /* Changes without contents have no bytes to count. */
-static void show(struct progress_bar *bar, const struct owed *o, int64_t most)
+static void show(struct progress_bar *bar, const struct unsynced *o, int64_t most)
 {
-	char words[OWED_WORDS_MAX];
+	char words[UNSYNCED_WORDS_MAX];
 
 	if (most)
 		progress_tell(bar, (uint64_t)(most - (o->bytes - o->leaving)), (uint64_t)most);
 	else
-		say_over("%s: %s left", bar->what, owed_words(o, words));
+		say_over("%s: %s left", bar->what, unsynced_words(o, words));
 }
 
 /* Runs until it is killed. */
@@ -75,7 +76,7 @@ static int show_progress(const void *context)
 {
 	const struct drain *d = context;
 	struct progress_bar bar;
-	struct owed owed;
+	struct unsynced unsynced;
 	int64_t most = 0;
 
 	if (!mounted_become_owner(d->mounted))
@@ -83,26 +84,26 @@ static int show_progress(const void *context)
 	progress_begin(&bar, "sending");
 	for (;;) {
 		poll(NULL, 0, SHOWN_EVERY_MS);
-		if (owed_read(&owed, d->mounted->dir) || !owed.changes)
+		if (unsynced_read(&unsynced, d->mounted->dir) || !unsynced.changes)
 			continue;
-		most = owed.bytes > most ? owed.bytes : most;
-		show(&bar, &owed, most);
+		most = unsynced.bytes > most ? unsynced.bytes : most;
+		show(&bar, &unsynced, most);
 	}
 }
 
 /* ---- Changes that could not be sent ---- */
 
-static const char *what_is_left(const struct owed *o, char words[OWED_WORDS_MAX])
+static const char *what_is_left(const struct unsynced *o, char words[UNSYNCED_WORDS_MAX])
 {
 	if (o->changes)
-		return owed_words(o, words);
-	snprintf(words, OWED_WORDS_MAX, "the sandbox refused %lld", (long long)o->refused);
+		return unsynced_words(o, words);
+	snprintf(words, UNSYNCED_WORDS_MAX, "the sandbox refused %lld", (long long)o->refused);
 	return o->refused ? words : "";
 }
 
-static enum err not_sent(const struct owed *o, int failure, struct error *e)
+static enum err not_sent(const struct unsynced *o, int failure, struct error *e)
 {
-	char words[OWED_WORDS_MAX];
+	char words[UNSYNCED_WORDS_MAX];
 	const char *left = what_is_left(o, words), *between = *left ? ": " : "";
 	const char *kept = *o->journal ? "; it is kept for the next mount, in " : "";
 
@@ -114,7 +115,7 @@ static enum err not_sent(const struct owed *o, int failure, struct error *e)
  * The daemon is gone, the mount is read-only, or it has no sandbox before its first use: no process
  * can send, or there is nothing to send.
  */
-static bool is_nothing_to_send(int failure, int unknown, const struct owed *o)
+static bool is_nothing_to_send(int failure, int unknown, const struct unsynced *o)
 {
 	return failure == EROFS || failure == ENOENT ||
 		(mounted_is_dead(failure) && (unknown || !o->changes));
@@ -124,7 +125,7 @@ static bool is_nothing_to_send(int failure, int unknown, const struct owed *o)
 
 static int send_showing(const struct drain *d, int64_t limit_ms)
 {
-	pid_t shower = isatty(STDERR_FILENO) ? apart_begin_telling(show_progress, d) : -1;
+	pid_t shower = isatty(STDERR_FILENO) ? apart_begin_with_stderr(show_progress, d) : -1;
 	int failure = apart_run(write_sync, d, limit_ms);
 
 	if (shower > 0) {
@@ -141,22 +142,22 @@ static int64_t left_ms(int64_t limit_ms)
 
 enum err drain_send(const struct mounted *m, int64_t limit_ms, bool *has_nobody, struct error *e)
 {
-	struct owed *owed =
-		mmap(NULL, sizeof *owed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	const struct drain d = { .mounted = m, .owed = owed };
+	struct unsynced *unsynced = mmap(
+		NULL, sizeof *unsynced, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const struct drain d = { .mounted = m, .unsynced = unsynced };
 
 	*has_nobody = false;
-	if (owed == MAP_FAILED)
+	if (unsynced == MAP_FAILED)
 		return error_errno(e, errno, "%s: cannot ask it", m->dir);
 
 	int64_t end_ms = monotonic_ms() + limit_ms;
 	int failure = send_showing(&d, limit_ms < 0 ? limit_ms : limit_ms - left_ms(limit_ms));
 	int64_t rest_ms = limit_ms < 0 ? STATUS_MS : end_ms - monotonic_ms();
-	int unknown = failure ? apart_run(read_owed, &d, rest_ms < 0 ? 0 : rest_ms) : 0;
-	enum err kind = failure ? not_sent(owed, failure, e) : ERR_OK;
+	int unknown = failure ? apart_run(read_unsynced, &d, rest_ms < 0 ? 0 : rest_ms) : 0;
+	enum err kind = failure ? not_sent(unsynced, failure, e) : ERR_OK;
 
-	*has_nobody = failure && is_nothing_to_send(failure, unknown, owed);
-	munmap(owed, sizeof *owed);
+	*has_nobody = failure && is_nothing_to_send(failure, unknown, unsynced);
+	munmap(unsynced, sizeof *unsynced);
 	return kind;
 }
 

@@ -43,11 +43,11 @@ void progress_begin(struct progress_bar *p, const char *what)
 
 void progress_tell(struct progress_bar *p, uint64_t bytes, uint64_t total)
 {
-	int64_t now_ms = monotonic_ms(), told_ms = p->told_ms;
+	int64_t now_ms = monotonic_ms(), shown_ms = p->shown_ms;
 	char line[PROGRESS_LINE_SIZE];
 
-	if (!p->is_shown || now_ms - told_ms < EVERY_MS ||
-		!atomic_compare_exchange_strong(&p->told_ms, &told_ms, now_ms))
+	if (!p->is_shown || now_ms - shown_ms < EVERY_MS ||
+		!atomic_compare_exchange_strong(&p->shown_ms, &shown_ms, now_ms))
 		return;
 	progress_line(p->what, bytes, total, now_ms - p->began_ms, line);
 	say_over("%s", line);
@@ -55,7 +55,7 @@ void progress_tell(struct progress_bar *p, uint64_t bytes, uint64_t total)
 
 void progress_clear(struct progress_bar *p)
 {
-	if (p->is_shown && p->told_ms)
+	if (p->is_shown && p->shown_ms)
 		say_over("%s", "");
-	p->told_ms = 0;
+	p->shown_ms = 0;
 }

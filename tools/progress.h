@@ -11,10 +11,10 @@
 #define PROGRESS_LINE_SIZE 80
 
 struct progress_bar {
-	const char *what;        /* "push" */
-	bool is_shown;           /* standard error is a terminal */
-	int64_t began_ms;        /* monotonic, as told_ms */
-	_Atomic int64_t told_ms; /* 0: no line is shown */
+	const char *what;         /* "push" */
+	bool is_shown;            /* standard error is a terminal */
+	int64_t began_ms;         /* monotonic, as shown_ms */
+	_Atomic int64_t shown_ms; /* 0: no line is shown */
 };
 
 void progress_begin(struct progress_bar *p, const char *what);

@@ -172,7 +172,7 @@ static enum err check_existing(const struct run *r, struct error *e)
 }
 
 /* Sets the first request of the mount's change stream, and the stream's id. */
-static void foresee(struct run *r)
+static void prepare_opening(struct run *r)
 {
 	struct cache_options options = { .attr_ms = r->config->attr_ms,
 		.entry_ms = r->config->entry_ms };
@@ -211,11 +211,11 @@ static enum err connect_to(struct run *r, struct error *e)
 
 	if (kind == ERR_NOT_FOUND && s->ops->caps & PROVIDER_SINGLE && s->path &&
 		!r->config->read_only) {
-		struct provider_config beside = r->provider_config;
+		struct provider_config parent = r->provider_config;
 
-		beside.path = NULL;
-		beside.opening = NULL;
-		kind = workdir_make(s->ops, &beside, &r->call, s->path, &why);
+		parent.path = NULL;
+		parent.opening = NULL;
+		kind = workdir_make(s->ops, &parent, &r->call, s->path, &why);
 		if (!kind)
 			kind = provider_connect(
 				s->ops, &r->provider_config, &r->call, &r->provider, &why);
@@ -290,7 +290,7 @@ static enum err open_sandbox(struct run *r, struct error *e)
 			return end_failed_setup(r, kind, e);
 	}
 	if (!kind) {
-		foresee(r);
+		prepare_opening(r);
 		kind = connect_to(r, e);
 	}
 	if (kind)
@@ -385,10 +385,10 @@ static enum err mount_cache(struct run *r, struct cache *cache, struct error *e)
 /* Each failed change was reported when it was refused, and to a barrier. */
 static void tell_refused(const struct cache_status *status)
 {
-	if (status->parked_changes)
+	if (status->failed_changes)
 		log_warn(LOG_TOOLS, "the sandbox refused %llu change%s%s%s",
-			(unsigned long long)status->parked_changes,
-			status->parked_changes == 1 ? "" : "s",
+			(unsigned long long)status->failed_changes,
+			status->failed_changes == 1 ? "" : "s",
 			status->journal_dir ? ", kept in " : "",
 			status->journal_dir ? status->journal_dir : "");
 }

@@ -1,7 +1,7 @@
 #include "tools/shown_run.h"
 
 #include "tools/masked.h"
-#include "tools/patience.h"
+#include "tools/command_call.h"
 
 #include <stdio.h>
 
@@ -40,7 +40,7 @@ static void show_rest(struct showing *showing)
 	show(&text);
 }
 
-static enum err judge(
+static enum err check_result(
 	const struct shown_command *c, const struct execute_result *result, struct error *e)
 {
 	if (result->timed_out)
@@ -56,7 +56,7 @@ static enum err judge(
 enum err shown_run(
 	struct provider *p, const struct call *call, const struct shown_command *c, struct error *e)
 {
-	const struct call patient = patience_for_command(p, call);
+	const struct call patient = command_call(p, call);
 	const struct execute_request request = { .command = c->command,
 		.timeout_ms = c->timeout_ms,
 		.input = c->input->len ? c->input->bytes : NULL,
@@ -67,5 +67,5 @@ enum err shown_run(
 	enum err kind = provider_execute(p, &patient, &request, show_piece, &showing, &result, e);
 
 	show_rest(&showing);
-	return kind ? kind : judge(c, &result, e);
+	return kind ? kind : check_result(c, &result, e);
 }

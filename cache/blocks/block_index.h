@@ -3,7 +3,7 @@
  * all sandboxes.
  *
  * A version of a file is told apart by (sandbox, dev, ino, btime, size, mtime, ctime): its bytes
- * never change. The caller notes only versions that are settled (tree_settled_at()), so that later
+ * never change. The caller notes only versions that are stable (tree_stable_at()), so that later
  * bytes have a later ctime.
  *
  * Any function may be called from any thread.

@@ -29,7 +29,7 @@ struct block_store {
 	struct block_files *files; /* NULL: there is no directory; nor are the three below */
 	struct block_index *on_disk;
 	struct filter *filter;
-	struct async_writer *later;  /* writes blocks from memory to the directory */
+	struct async_writer *writer; /* writes blocks from memory to the directory */
 	struct block_memory *memory; /* blocks that are about to be written, or cannot be */
 	struct block_index *in_memory;
 	struct partial_blocks *partial;
@@ -86,7 +86,7 @@ static bool read_named(struct block_store *s, const struct block_name *name, voi
 }
 
 /* A block in the table for memory may be on the disk already, as a block of another file. */
-static bool read_noted(struct block_store *s, const struct share *share, void *out)
+static bool read_indexed(struct block_store *s, const struct share *share, void *out)
 {
 	struct block_name name;
 
@@ -101,7 +101,7 @@ static bool read_block(struct block_store *s, const struct share *share, void *o
 {
 	struct block_name name;
 
-	if (read_noted(s, share, out))
+	if (read_indexed(s, share, out))
 		return true;
 	return growing_find(s->growing, share->version, share->index, &name) &&
 		read_named(s, &name, out, share->block_len);
@@ -212,7 +212,7 @@ static void write_kept(void *context, const struct async_writer_block *b)
 static void note_kept(struct block_store *s, const struct async_writer_block *b)
 {
 	block_index_note(s->in_memory, &b->place, &b->name);
-	if (s->files && !async_writer_add(s->later, b))
+	if (s->files && !async_writer_add(s->writer, b))
 		write_kept(s, b);
 }
 
@@ -272,7 +272,7 @@ static struct attr version_met(const struct block_store_change *c)
 }
 
 /* Without this a change may follow within the tick, and the next version may look like this one. */
-static bool is_settled(const struct attr *version)
+static bool is_stable(const struct attr *version)
 {
 	return version->mtime.tv_sec != version->ctime.tv_sec ||
 		version->mtime.tv_nsec != version->ctime.tv_nsec;
@@ -280,9 +280,9 @@ static bool is_settled(const struct attr *version)
 
 static void note_grown(struct block_store *s, struct growing_file *f)
 {
-	bool is_noted = f && is_settled(&f->version);
+	bool is_indexed = f && is_stable(&f->version);
 
-	for (uint64_t n = 0; is_noted && n < block_count(f->version.size); n++)
+	for (uint64_t n = 0; is_indexed && n < block_count(f->version.size); n++)
 		if (growing_is_known(&f->names[n]))
 			note_kept(s,
 				&(struct async_writer_block){
@@ -408,7 +408,7 @@ void block_store_keep_as(struct block_store *s, const struct block_store_change 
 	if (!s)
 		return;
 	const struct attr met = version_met(c);
-	uint64_t count = is_settled(&c->left) ? block_count(c->left.size) : 0;
+	uint64_t count = is_stable(&c->left) ? block_count(c->left.size) : 0;
 
 	move_growing(s, c);
 	for (uint64_t n = 0, missed = 0; n < count && missed < MISSED_MAX; n++) {
@@ -455,11 +455,11 @@ static uint64_t table_bytes(uint64_t size)
 	return size / FILE_BYTES * VERSIONS_RECORD_BYTES;
 }
 
-static enum err open_beside(struct block_store *s,
+static enum err open_extra(struct block_store *s,
 	enum err (*opened)(struct block_store *s, int fd, struct error *e), const char *name,
 	struct error *e)
 {
-	int fd = block_files_beside(s->files, name);
+	int fd = block_files_open_extra(s->files, name);
 
 	return fd < 0 ? error_errno(e, errno, "%s", name) : opened(s, fd, e);
 }
@@ -488,9 +488,9 @@ static enum err open_files(
 		block_files_open(&s->files, options->dir, options->size_max, options->stats, e);
 
 	if (!kind)
-		kind = open_beside(s, open_versions, "versions", e);
+		kind = open_extra(s, open_versions, "versions", e);
 	if (!kind)
-		kind = open_beside(s, open_filter, "names", e);
+		kind = open_extra(s, open_filter, "names", e);
 	if (kind)
 		close_files(s);
 	return kind;
@@ -534,7 +534,7 @@ enum err block_store_new(
 	if (!kind)
 		kind = growing_new(&s->growing, e);
 	if (!kind && s->files)
-		kind = async_writer_new(&s->later, write_kept, s, e);
+		kind = async_writer_new(&s->writer, write_kept, s, e);
 	if (kind)
 		block_store_free(s);
 	else
@@ -549,7 +549,7 @@ void block_store_free(struct block_store *s)
 	for (struct growing_file *f; s->growing && (f = growing_take_any(s->growing));)
 		note_grown(s, f);
 	growing_free(s->growing);
-	async_writer_free(s->later);
+	async_writer_free(s->writer);
 	close_files(s);
 	partial_blocks_free(s->partial);
 	block_index_free(s->in_memory);

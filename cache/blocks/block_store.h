@@ -2,8 +2,8 @@
  * block_store.h - contents of files, stored here so that they need not be fetched again.
  *
  * A file's bytes never mix two versions: bytes are kept for the version that the sandbox said they
- * are of, and given only for that one. A caller that keeps bytes knows that this version is settled
- * (tree_settled_at()). A reader knows that the file has this version now. Nothing here fails:
+ * are of, and given only for that one. A caller that keeps bytes knows that this version is stable
+ * (tree_stable_at()). A reader knows that the file has this version now. Nothing here fails:
  * contents that cannot be kept are fetched again.
  *
  * Blocks go to a directory (files.h). While it takes none, or where there is none, they go to

@@ -21,7 +21,7 @@
 
 struct block_budget {
 	int blocks, usage;
-	_Atomic int64_t owed; /* bytes not added to the file yet */
+	_Atomic int64_t unrecorded; /* bytes not added to the file yet */
 	struct stats *stats;
 	pthread_mutex_t lock; /* guards the sum, with the file's own lock */
 };
@@ -180,22 +180,22 @@ static void unlock(struct block_budget *b)
 }
 
 /* Adds what is not in the file yet, and makes room where the sum is above `max`. */
-static void settle(struct block_budget *b, uint64_t max)
+static void record_cost(struct block_budget *b, uint64_t max)
 {
 	uint64_t sum = 0;
 
 	if (!lock_now(b))
 		return;
-	int64_t owed = atomic_exchange(&b->owed, 0);
+	int64_t unrecorded = atomic_exchange(&b->unrecorded, 0);
 	bool known = read_sum(b, &sum);
 
-	sum += (uint64_t)owed;
+	sum += (uint64_t)unrecorded;
 	/*
 	 * A sum below zero is a huge number here, and as wrong as one that is too large: it is
 	 * counted anew. The files whose cost is added now are not there yet.
 	 */
 	if (!known || sum > max) {
-		uint64_t coming = owed > 0 ? (uint64_t)owed : 0, room = max - max / 8;
+		uint64_t coming = unrecorded > 0 ? (uint64_t)unrecorded : 0, room = max - max / 8;
 
 		sum = survey_and_trim(b, room > coming ? room - coming : 0) + coming;
 	}
@@ -218,7 +218,7 @@ enum err block_budget_new(
 	b->stats = stats;
 	pthread_mutex_init(&b->lock, NULL);
 	if (!read_sum(b, &sum))
-		settle(b, UINT64_MAX);
+		record_cost(b, UINT64_MAX);
 	*out = b;
 	return ERR_OK;
 }
@@ -227,7 +227,7 @@ void block_budget_free(struct block_budget *b)
 {
 	if (!b)
 		return;
-	settle(b, UINT64_MAX);
+	record_cost(b, UINT64_MAX);
 	pthread_mutex_destroy(&b->lock);
 	close(b->usage);
 	free(b);
@@ -246,12 +246,12 @@ bool block_budget_take(struct block_budget *b, uint64_t len, uint64_t max)
 
 	if (cost > max - max / 8)
 		return false;
-	atomic_fetch_add(&b->owed, (int64_t)cost);
-	settle(b, max);
+	atomic_fetch_add(&b->unrecorded, (int64_t)cost);
+	record_cost(b, max);
 	return true;
 }
 
 void block_budget_give(struct block_budget *b, uint64_t len)
 {
-	atomic_fetch_sub(&b->owed, (int64_t)block_budget_cost(len));
+	atomic_fetch_sub(&b->unrecorded, (int64_t)block_budget_cost(len));
 }

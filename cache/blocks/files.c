@@ -41,7 +41,7 @@ static int open_folder(int dir, const char *name, bool make)
 	return openat(dir, name, flags);
 }
 
-int block_files_beside(const struct block_files *f, const char *name)
+int block_files_open_extra(const struct block_files *f, const char *name)
 {
 	return openat(f->dir, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
@@ -66,7 +66,7 @@ static enum err open_all(struct block_files *f, uint64_t max, struct error *e)
 	f->blocks = open_folder(f->dir, "blocks", true);
 	if (f->blocks < 0)
 		return disk_error(f->path, e);
-	int usage = block_files_beside(f, "usage");
+	int usage = block_files_open_extra(f, "usage");
 
 	if (usage < 0)
 		return disk_error(f->path, e);

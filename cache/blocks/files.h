@@ -35,7 +35,7 @@ const char *block_files_dir(const struct block_files *f);
  * A file outside the folder of blocks, open for reading and writing, made if it does not exist; -1
  * and errno: it cannot be.
  */
-int block_files_beside(const struct block_files *f, const char *name);
+int block_files_open_extra(const struct block_files *f, const char *name);
 
 /* Whether there is a block of that name and length, whatever the file holds. */
 bool block_files_has(struct block_files *f, const struct block_name *name, size_t len);

@@ -181,7 +181,7 @@ static bool fits_last(const struct journal *j, uint64_t len)
 
 	if (last->ended || (last->count && last->size + len > j->segment_max))
 		return false;
-	return last->owed || !last->count || !is_over(j, len);
+	return last->unsynced || !last->count || !is_over(j, len);
 }
 
 static enum err make_room_locked(struct journal *j, uint64_t len, struct error *e)
@@ -361,7 +361,7 @@ static void renew_locked(struct journal *j)
 {
 	const struct segment *last = segments_last_locked(j);
 
-	if (!last->owed && last->size >= SEGMENT_MIN)
+	if (!last->unsynced && last->size >= SEGMENT_MIN)
 		segments_begin_locked(j, NULL);
 }
 
@@ -387,7 +387,7 @@ enum err journal_note_failed(
 	struct {
 		uint32_t err;
 		char why[WHY_MAX];
-	} text = { .err = number & JOURNAL_SAME ? err | RECORD_PARKED_SAME : err };
+	} text = { .err = number & JOURNAL_SAME ? err | RECORD_FAILED_PART : err };
 	size_t len = strnlen(why, WHY_MAX);
 	enum err kind = ERR_OK;
 
@@ -397,7 +397,7 @@ enum err journal_note_failed(
 	struct segment *s = segments_find_locked(j, number);
 
 	if (s)
-		kind = segment_note(s, RECORD_PARKED, number, &text, sizeof text.err + len, e);
+		kind = segment_note(s, RECORD_FAILED, number, &text, sizeof text.err + len, e);
 	pthread_mutex_unlock(&j->lock);
 	fault_point("journal.parked");
 	return kind;
@@ -412,15 +412,15 @@ uint64_t journal_next_sequence(struct journal *j)
 	return next;
 }
 
-void journal_usage(struct journal *j, uint64_t *entries, uint64_t *bytes, uint64_t *parked)
+void journal_usage(struct journal *j, uint64_t *entries, uint64_t *bytes, uint64_t *failed)
 {
 	const struct segment *s;
 
-	*parked = 0;
+	*failed = 0;
 	pthread_mutex_lock(&j->lock);
 	TAILQ_FOREACH(s, &j->segments, link)
-	*parked += s->parked;
-	*entries = segments_unsynced_locked(j) - *parked;
+	*failed += s->failed;
+	*entries = segments_unsynced_locked(j) - *failed;
 	*bytes = segments_size_locked(j);
 	pthread_mutex_unlock(&j->lock);
 }

@@ -173,7 +173,7 @@ enum err journal_note_failed(
 uint64_t journal_next_sequence(struct journal *j);
 
 /* The entries not done, the failed ones apart, and the bytes that the files take. */
-void journal_usage(struct journal *j, uint64_t *entries, uint64_t *bytes, uint64_t *parked);
+void journal_usage(struct journal *j, uint64_t *entries, uint64_t *bytes, uint64_t *failed);
 
 /* An entry that is not done. Its pointers are valid during the call. */
 struct journal_entry {

@@ -115,13 +115,13 @@ static struct segment *find_unsynced_locked(const struct journal *j, uint64_t *n
 }
 
 /* An entry for journal_sink, and the memory that it points into. */
-struct telling {
+struct reading {
 	struct journal_entry entry;
 	void *text, *why;
 };
 
 static enum err read_change(
-	struct telling *t, const struct segment *s, uint64_t offset, struct error *e)
+	struct reading *t, const struct segment *s, uint64_t offset, struct error *e)
 {
 	struct record_header h;
 	enum err kind = segment_read_text(s, offset, &h, &t->text, e);
@@ -141,7 +141,7 @@ struct version *journal_base_in(struct change *change)
 	return takes_place ? &change->version2 : &change->version;
 }
 
-static enum err read_version(struct telling *t, const struct segment *s, uint64_t offset,
+static enum err read_version(struct reading *t, const struct segment *s, uint64_t offset,
 	struct version *version, struct error *e)
 {
 	AUTO_FREE void *bases = NULL;
@@ -159,7 +159,7 @@ static enum err read_version(struct telling *t, const struct segment *s, uint64_
 }
 
 static enum err read_why(
-	struct telling *t, const struct segment *s, uint64_t offset, struct error *e)
+	struct reading *t, const struct segment *s, uint64_t offset, struct error *e)
 {
 	struct record_header h;
 	enum err kind = segment_read_text(s, offset, &h, &t->why, e);
@@ -169,19 +169,19 @@ static enum err read_why(
 		return kind;
 	memcpy(&err, t->why, sizeof err);
 	t->entry.has_failed = true;
-	t->entry.is_part = err & RECORD_PARKED_SAME;
-	err &= ~RECORD_PARKED_SAME;
+	t->entry.is_part = err & RECORD_FAILED_PART;
+	err &= ~RECORD_FAILED_PART;
 	t->entry.err = error_is_kind(err) ? (enum err)err : ERR_PROTOCOL;
 	t->entry.why = (const char *)t->why + sizeof err;
 	return ERR_OK;
 }
 
-static enum err read_telling_locked(
-	struct telling *t, const struct segment *s, uint64_t number, struct error *e)
+static enum err read_entry_locked(
+	struct reading *t, const struct segment *s, uint64_t number, struct error *e)
 {
 	const struct segment_slot *slot = segment_slot(s, number);
 
-	*t = (struct telling){ .entry = { .number = number,
+	*t = (struct reading){ .entry = { .number = number,
 				       .sequence = slot->sequence & ~SEGMENT_LEFT,
 				       .has_left = slot->sequence & SEGMENT_LEFT } };
 	enum err kind = read_change(t, s, slot->offset, e);
@@ -190,21 +190,21 @@ static enum err read_telling_locked(
 		kind = read_version(t, s, slot->carried, &t->entry.change.version, e);
 	if (!kind && slot->based)
 		kind = read_version(t, s, slot->based, journal_base_in(&t->entry.change), e);
-	return !kind && slot->parked ? read_why(t, s, slot->parked, e) : kind;
+	return !kind && slot->failed_at ? read_why(t, s, slot->failed_at, e) : kind;
 }
 
 /* *is_there false: no entry is left. */
 static enum err tell_from(struct journal *j, uint64_t *number, bool *is_there, journal_sink sink,
 	void *context, struct error *e)
 {
-	struct telling t = { 0 };
+	struct reading t = { 0 };
 	enum err kind = ERR_OK;
 
 	pthread_mutex_lock(&j->lock);
 	const struct segment *s = find_unsynced_locked(j, number);
 
 	if (s)
-		kind = read_telling_locked(&t, s, *number, e);
+		kind = read_entry_locked(&t, s, *number, e);
 	pthread_mutex_unlock(&j->lock);
 	*is_there = s;
 	if (s && !kind)

@@ -14,7 +14,7 @@
  *               have none          before
  *      ASIDE    as SENT            as SENT, where the sequence numbers have SEQUENCE_ASIDE, too
  *      DONE     0                  the entries' numbers
- *      PARKED   of the entry       u32 enum err, with RECORD_PARKED_SAME: a part of a change for
+ *      FAILED   of the entry       u32 enum err, with RECORD_FAILED_PART: a part of a change for
  *                                  which another entry stands; then the reason, not terminated
  *      BASED    0                  struct journal_base each
  *      CARRIED  0                  as BASED, for the file that an entry renames
@@ -32,14 +32,14 @@
  */
 #define RECORD_VERSION 2
 
-#define RECORD_PARKED_SAME ((uint32_t)1 << 31)
+#define RECORD_FAILED_PART ((uint32_t)1 << 31)
 
 enum record_type {
 	RECORD_BEGIN = 1,
 	RECORD_ENTRY,
 	RECORD_SENT,
 	RECORD_DONE,
-	RECORD_PARKED,
+	RECORD_FAILED,
 	RECORD_END,
 	RECORD_BASED,
 	RECORD_CARRIED,

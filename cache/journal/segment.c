@@ -187,7 +187,7 @@ static enum err append(struct segment *s, struct record *r, uint64_t number, str
  */
 static enum err allocate(struct segment *s, uint64_t len, struct error *e)
 {
-	uint64_t needed = s->size + len + (s->owed + 1) * NOTES_ROOM;
+	uint64_t needed = s->size + len + (s->unsynced + 1) * NOTES_ROOM;
 
 	if (needed <= s->allocated)
 		return ERR_OK;

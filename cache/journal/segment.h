@@ -21,7 +21,7 @@ struct segment_slot {
 	uint64_t sequence;
 	uint32_t offset; /* where the entry's record begins */
 	/* Where the record with the reason of its failure begins; 0: it did not fail. */
-	uint32_t parked;
+	uint32_t failed_at;
 	/*
 	 * Where the last record with its base version begins; 0: the entry itself has the version.
 	 */
@@ -53,7 +53,7 @@ struct segment {
 	uint64_t first; /* number of the first entry */
 	size_t count, room;
 	struct segment_slot *slots;
-	size_t owed, parked; /* entries that are not done, and how many of them failed */
+	size_t unsynced, failed; /* entries that are not done, and how many of them failed */
 };
 
 /*

@@ -32,11 +32,11 @@ uint64_t segments_size_locked(const struct journal *j)
 uint64_t segments_unsynced_locked(const struct journal *j)
 {
 	const struct segment *s;
-	uint64_t owed = 0;
+	uint64_t unsynced = 0;
 
 	TAILQ_FOREACH(s, &j->segments, link)
-	owed += s->owed;
-	return owed;
+	unsynced += s->unsynced;
+	return unsynced;
 }
 
 uint64_t segments_next_sequence_locked(const struct journal *j)
@@ -121,7 +121,7 @@ static bool may_go_locked(struct journal *j, const struct segment *s)
 {
 	struct segment *last = segments_last_locked(j);
 
-	if (s == last || s->owed)
+	if (s == last || s->unsynced)
 		return false;
 	return s->next_sequence <= last->next_sequence ||
 		!say_begin_locked(j, last, segment_end(last), NULL);

@@ -48,7 +48,7 @@ static bool take_entry(struct segment *s, const struct record_header *h)
 	if (s->ended || h->number != segment_end(s))
 		return false;
 	s->slots[s->count++] = (struct segment_slot){ .offset = (uint32_t)s->size };
-	s->owed++;
+	s->unsynced++;
 	return true;
 }
 
@@ -56,8 +56,8 @@ static void mark_done(struct segment *s, struct segment_slot *slot)
 {
 	if (slot->sequence == SEGMENT_DONE)
 		return;
-	s->owed--;
-	s->parked -= slot->parked != 0;
+	s->unsynced--;
+	s->failed -= slot->failed_at != 0;
 	slot->sequence = SEGMENT_DONE;
 }
 
@@ -103,7 +103,7 @@ static bool take_left(struct segment *s, const struct record_header *h, const vo
 	return take_numbers(s, h, text);
 }
 
-static bool take_parked(struct segment *s, const struct record_header *h)
+static bool take_failed(struct segment *s, const struct record_header *h)
 {
 	struct segment_slot *slot = segment_slot(s, h->number);
 
@@ -111,8 +111,8 @@ static bool take_parked(struct segment *s, const struct record_header *h)
 		return false;
 	if (slot->sequence == SEGMENT_DONE)
 		return true;
-	s->parked += slot->parked == 0;
-	slot->parked = (uint32_t)s->size;
+	s->failed += slot->failed_at == 0;
+	slot->failed_at = (uint32_t)s->size;
 	return true;
 }
 
@@ -147,7 +147,7 @@ bool segment_take(struct segment *s, const struct record_header *h, const void *
 	case RECORD_SENT:
 	case RECORD_ASIDE:
 	case RECORD_DONE: return take_numbers(s, h, text);
-	case RECORD_PARKED: return take_parked(s, h);
+	case RECORD_FAILED: return take_failed(s, h);
 	case RECORD_END: return take_end(s, h);
 	case RECORD_BASED:
 	case RECORD_CARRIED: return take_versions(s, h, text);

@@ -14,7 +14,7 @@ struct look {
 	struct listing_outcome outcome;
 };
 
-static void on_told(void *context, const struct inode *dir, const struct listing_outcome *outcome)
+static void on_listed(void *context, const struct inode *dir, const struct listing_outcome *outcome)
 {
 	struct look *l = context;
 
@@ -32,7 +32,7 @@ static enum err ask_near(struct cache *c, const char *path, struct look *l, stru
 	l->outcome = (struct listing_outcome){ 0 };
 	if (kind)
 		return kind;
-	kind = listing_init(&listing, c, &plan, on_told, l, e);
+	kind = listing_init(&listing, c, &plan, on_listed, l, e);
 	if (!kind)
 		kind = listing_run(&listing, l->call, e);
 	listing_release(&listing);

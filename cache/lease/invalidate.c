@@ -95,12 +95,12 @@ void cache_invalidate_unreported(struct cache *c)
 /* A change that is on its way when the cache ends may find out that the sandbox is out of reach. */
 void cache_invalidate_all(struct cache *c)
 {
-	pthread_rwlock_rdlock(&c->doubting);
+	pthread_rwlock_rdlock(&c->invalidating);
 	if (!c->is_ending) {
 		invalidate_and_tell(c, true);
 		cache_tell_inode(c, tree_root(c->tree), false);
 	}
-	pthread_rwlock_unlock(&c->doubting);
+	pthread_rwlock_unlock(&c->invalidating);
 }
 
 void cache_check_all(struct cache *c, const struct call *call)

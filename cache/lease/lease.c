@@ -132,9 +132,9 @@ void lease_used(struct lease *l)
 {
 	int64_t now_ms = l ? lease_now_ms(l) : 0;
 
-	if (!l || now_ms - atomic_load(&l->noted_ms) < NOTE_MS)
+	if (!l || now_ms - atomic_load(&l->used_ms) < NOTE_MS)
 		return;
-	atomic_store(&l->noted_ms, now_ms);
+	atomic_store(&l->used_ms, now_ms);
 	lease_arm(l);
 	note_sleep(l);
 	note_silence(l, now_ms);
@@ -219,18 +219,18 @@ static enum err await_locked(
 	struct lease *l, const struct carried *c, const struct call *call, struct error *e)
 {
 	int64_t limit_ms = call_progress_ms(call), since_ms = call_since_ms(call);
-	uint64_t heard = 0;
+	uint64_t received = 0;
 	enum err kind = ERR_OK;
 
 	while (!kind && !c->is_over && !begins_late_locked(l, limit_ms)) {
 		kind = wait_briefly_locked(&l->changed, &l->lock, call, e);
-		if (c->items != heard)
+		if (c->items != received)
 			since_ms = monotonic_ms();
 		else if (!kind && limit_ms >= 0 && monotonic_ms() >= since_ms + limit_ms)
 			kind = error_set(e, ERR_TIMEOUT, "no progress for %lld s",
 				(long long)limit_ms / 1000);
-		heard = c->items;
-		call_moved_at(call, heard ? since_ms : 0);
+		received = c->items;
+		call_moved_at(call, received ? since_ms : 0);
 	}
 	return c->is_over ? ERR_OK : kind;
 }

@@ -29,7 +29,7 @@ struct lease {
 	struct cache *cache;
 	struct cancel ends; /* a timer: when it expires the stream ends */
 	_Atomic enum lease_state state;
-	_Atomic int64_t noted_ms; /* when use was last noted, by the cache's clocks */
+	_Atomic int64_t used_ms; /* when use was last noted, by the cache's clocks */
 	/*
 	 * By the cache's clocks: when something was last received, or the tree invalidated because
 	 * nothing was.

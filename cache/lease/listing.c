@@ -74,7 +74,7 @@ static void tell(struct listing *l, struct awaited *a, enum err err, bool comple
 
 	/* This comes first, so that no caller begins to wait for a directory that has come. */
 	tree_await_ends(l->cache->tree, a->dir, l->learned.number);
-	l->told(l->context, a->dir, &outcome);
+	l->observer(l->context, a->dir, &outcome);
 	await_ends(l, a);
 }
 
@@ -191,7 +191,7 @@ static int64_t ten_times_cost(const struct listing *l)
 }
 
 /* The shortest time for which the answers are valid, where they stay valid at all. */
-static int64_t shortest_belief(const struct listing *l)
+static int64_t shortest_validity(const struct listing *l)
 {
 	const struct cache_options *options = &l->cache->options;
 	int64_t shortest_ms = INT64_MAX;
@@ -209,7 +209,7 @@ static int64_t shortest_belief(const struct listing *l)
  */
 static void make_valid_while_leased(struct listing *l)
 {
-	if ((monotonic_ms() - l->asked_ms) * 2 > shortest_belief(l))
+	if ((monotonic_ms() - l->asked_ms) * 2 > shortest_validity(l))
 		make_valid_until(l, 2 * ten_times_cost(l));
 }
 
@@ -395,9 +395,11 @@ void listing_plan_release(struct listing_plan *plan, struct tree *t)
 }
 
 enum err listing_init(struct listing *l, struct cache *c, struct listing_plan *plan,
-	listing_told told, void *context, struct error *e)
+	listing_observer observer, void *context, struct error *e)
 {
-	*l = (struct listing){ .cache = c, .plan = *plan, .told = told, .context = context };
+	*l = (struct listing){
+		.cache = c, .plan = *plan, .observer = observer, .context = context
+	};
 	*plan = (struct listing_plan){ 0 };
 	TAILQ_INIT(&l->dirs);
 	l->asked_ms = monotonic_ms();

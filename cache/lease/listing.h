@@ -52,7 +52,7 @@ struct listing_outcome {
 };
 
 /* Called once for each start and for each directory that the answer came to. */
-typedef void (*listing_told)(
+typedef void (*listing_observer)(
 	void *context, const struct inode *dir, const struct listing_outcome *outcome);
 
 struct awaited;  /* a directory that the answer has yet to come to */
@@ -61,7 +61,7 @@ struct place_of; /* the place of such a directory in an array */
 struct listing {
 	struct cache *cache;
 	struct listing_plan plan; /* owned, with its starts */
-	listing_told told;
+	listing_observer observer;
 	void *context;
 	/* An audit of everything below the root: plan.starts are the directories to learn of. */
 	bool is_wide;
@@ -86,7 +86,7 @@ struct listing {
  * error: ERR_NO_MEMORY.
  */
 enum err listing_init(struct listing *l, struct cache *c, struct listing_plan *plan,
-	listing_told told, void *context, struct error *e);
+	listing_observer observer, void *context, struct error *e);
 /* After this call no caller waits for its directories. */
 void listing_release(struct listing *l);
 

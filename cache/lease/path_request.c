@@ -68,7 +68,7 @@ static bool paths_held(struct cache *c, const struct asking *a, const struct tre
 }
 
 /* The path of a place, once the sandbox has the names on it. */
-static enum err settled_path(
+static enum err synced_path(
 	struct cache *c, const struct cache_place *place, struct tree_path *out, struct error *e)
 {
 	const struct call call = { .progress_ms = cache_progress_ms(c) };
@@ -99,10 +99,10 @@ static enum err ask_once(struct cache *c, const struct asking *a, bool *again, s
 	AUTO_TREE_PATH struct tree_path path2 = { 0 };
 
 	*again = false;
-	enum err kind = settled_path(c, one, &path, e);
+	enum err kind = synced_path(c, one, &path, e);
 
 	if (!kind && two->inode)
-		kind = settled_path(c, two, &path2, e);
+		kind = synced_path(c, two, &path2, e);
 	if (kind) {
 		*again = try_again_found(c, a, kind);
 		return kind;

@@ -102,7 +102,7 @@ static void on_lost(struct lease *l, const char *path)
 	cache_tell_changed(c, WATCH_LOST, path, true);
 }
 
-static enum err hear(void *context, const struct watch_event *event, struct error *e)
+static enum err receive(void *context, const struct watch_event *event, struct error *e)
 {
 	struct lease *l = context;
 
@@ -236,7 +236,7 @@ static void run_stream_locked(struct lease *l)
 	lease_arm(l);
 	pthread_mutex_unlock(&l->lock);
 	if (!kind)
-		kind = provider_watch(l->cache->provider, &call, &request, hear, l, &why);
+		kind = provider_watch(l->cache->provider, &call, &request, receive, l, &why);
 	stream_ended(l, kind, &why);
 	copied_release(&copied);
 	pthread_mutex_lock(&l->lock);

@@ -23,12 +23,12 @@
 #define SET_BACK_S 1
 
 /*
- * While the sandbox is offline what is known is shown for UNHEARD_MS at a time, or for as long as
+ * While the sandbox is offline what is known is shown for OFFLINE_MS at a time, or for as long as
  * the last question took in vain. Then a caller asks again. It waits at most PATIENCE_LEAST_MS the
  * first time, and up to twice as long at each further try: there are sandboxes that answer slowly.
  * Design decisions.
  */
-#define UNHEARD_MS        5000
+#define OFFLINE_MS        5000
 #define PATIENCE_LEAST_MS 3000
 
 struct validity {
@@ -136,13 +136,13 @@ static int64_t validated_until_locked(const struct validity *t)
 }
 
 /* An answer to a question from before a command's end says nothing of what the command did. */
-static void is_received_locked(struct validity *t, const struct tree_listing *heard)
+static void is_received_locked(struct validity *t, const struct tree_listing *listing)
 {
 	if (t->audit_limit_ms)
 		log_warn(LOG_CACHE, "the sandbox can be reached again");
 	t->audit_limit_ms = 0;
-	if (tree_validate(t->cache->tree, validated_until_locked(t), heard))
-		t->must_ask &= heard->seen <= t->must_ask_since;
+	if (tree_validate(t->cache->tree, validated_until_locked(t), listing))
+		t->must_ask &= listing->seen <= t->must_ask_since;
 }
 
 void validity_began(struct validity *t, const struct tree_listing *first)
@@ -298,8 +298,8 @@ static void go_on_locked(struct validity *t, int64_t cost_ms, const struct error
 		t->audit_limit_ms *= 2;
 	if (full_ms >= 0 && t->audit_limit_ms > full_ms)
 		t->audit_limit_ms = full_ms;
-	if (lasts > UNHEARD_MS)
-		lasts = cost_ms > UNHEARD_MS ? cost_ms : UNHEARD_MS;
+	if (lasts > OFFLINE_MS)
+		lasts = cost_ms > OFFLINE_MS ? cost_ms : OFFLINE_MS;
 	tree_validate_offline(t->cache->tree, monotonic_ms() + lasts);
 }
 

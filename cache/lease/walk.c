@@ -216,7 +216,7 @@ static bool must_ask_again(const struct sharing *s)
 
 	if (s->is_own || !s->running)
 		return false;
-	if (x->is_told)
+	if (x->has_outcome)
 		return cache_may_be_lost(x->outcome.err);
 	return !x->error.kind || x->error.kind == ERR_INTERRUPTED;
 }
@@ -240,10 +240,10 @@ enum err walk_list(struct walk *w, const struct call *call, struct inode *dir, c
 
 	const struct waiter *x = &s.waiter;
 
-	*complete = !s.running || (x->is_told && x->outcome.complete);
-	if (x->is_told && x->outcome.err)
+	*complete = !s.running || (x->has_outcome && x->outcome.complete);
+	if (x->has_outcome && x->outcome.err)
 		return error_set(e, x->outcome.err, "%s: %s", path, error_words(x->outcome.err));
-	if (!x->is_told && x->error.kind)
+	if (!x->has_outcome && x->error.kind)
 		return error_set(e, x->error.kind, "%s", x->error.text);
 	return ERR_OK;
 }

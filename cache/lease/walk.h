@@ -58,7 +58,7 @@ const struct list_request *walk_opening(void);
  * Waits for the end of a listing under way, if there is one, but no longer than `limit_ms`: for a
  * caller that decides by what is known.
  */
-void walk_settle(struct walk *w, const struct call *call, int64_t limit_ms);
+void walk_wait_idle(struct walk *w, const struct call *call, int64_t limit_ms);
 
 /* A directory was read that needed no listing: the next one that does belongs to the same walk. */
 void walk_goes_on(struct walk *w);

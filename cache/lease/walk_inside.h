@@ -11,8 +11,8 @@
 struct waiter {
 	LIST_ENTRY(waiter) link;
 	const struct inode *dir;
-	int fd;       /* an eventfd: a field below was set */
-	bool is_told; /* walk->lock guards this and the fields below */
+	int fd;           /* an eventfd: a field below was set */
+	bool has_outcome; /* walk->lock guards this and the fields below */
 	struct listing_outcome outcome;
 	struct error error; /* the error of the whole call, when it is over */
 };

@@ -17,7 +17,7 @@ static void wake(struct waiter *x)
 	eventfd_write(x->fd, 1);
 }
 
-static void on_told(void *context, const struct inode *dir, const struct listing_outcome *outcome)
+static void on_listed(void *context, const struct inode *dir, const struct listing_outcome *outcome)
 {
 	struct running *r = context;
 	struct waiter *x;
@@ -25,8 +25,8 @@ static void on_told(void *context, const struct inode *dir, const struct listing
 	pthread_mutex_lock(&r->walk->lock);
 	LIST_FOREACH(x, &r->waiters, link)
 	{
-		if (x->dir == dir && !x->is_told) {
-			x->is_told = true;
+		if (x->dir == dir && !x->has_outcome) {
+			x->has_outcome = true;
 			x->outcome = *outcome;
 			wake(x);
 		}
@@ -90,7 +90,7 @@ enum err running_new(
 	r->walk = w;
 	r->progress = progress_now();
 	LIST_INIT(&r->waiters);
-	enum err kind = listing_init(&r->listing, w->cache, plan, on_told, r, e);
+	enum err kind = listing_init(&r->listing, w->cache, plan, on_listed, r, e);
 
 	r->number = r->listing.learned.number;
 	if (kind)
@@ -128,7 +128,7 @@ static bool enter_any(struct walk *w, struct waiter *x)
 	return r;
 }
 
-void walk_settle(struct walk *w, const struct call *call, int64_t limit_ms)
+void walk_wait_idle(struct walk *w, const struct call *call, int64_t limit_ms)
 {
 	const struct call brief = { .progress_ms = limit_ms, .cancel = call ? call->cancel : NULL };
 	AUTO_CLOSE int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -190,7 +190,7 @@ static bool adopt(struct block_read *r, const struct wish *w)
 
 /* ---- Reading ---- */
 
-static enum err recall(struct block_read *r, struct wish *w, bool *served, struct error *e)
+static enum err serve(struct block_read *r, struct wish *w, bool *served, struct error *e)
 {
 	*served = true;
 	if (read_stored(r, w))
@@ -210,7 +210,7 @@ enum err block_read_read(struct block_read *r, const struct call *call, struct i
 	*got = 0;
 	if (!r || !fetch_version(r->cache, call, i, offset, &w.version))
 		return ERR_OK;
-	enum err kind = recall(r, &w, served, e);
+	enum err kind = serve(r, &w, served, e);
 
 	*got = *served ? w.got : 0;
 	return kind;

@@ -93,7 +93,7 @@ enum err fetch_do(struct cache *c, const struct call *call, struct inode *i, str
 void fetch_keep(struct cache *c, const char *path, const struct asked *asked,
 	const struct attr *attr, uint64_t offset, const void *bytes, size_t len)
 {
-	if (!tree_settled_at(attr, asked->clock))
+	if (!tree_stable_at(attr, asked->clock))
 		return;
 	block_store_keep(c->block_store, attr, offset, bytes, len);
 	if (!offset)

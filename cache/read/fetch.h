@@ -2,7 +2,7 @@
  * fetch.h - contents fetched from the sandbox, one item a call. The tree learns the file's
  * attributes in the answer.
  *
- * Bytes of a settled version are kept (block_store.h), and read from there.
+ * Bytes of a stable version are kept (block_store.h), and read from there.
  */
 #pragma once
 
@@ -43,7 +43,7 @@ void fetch_learn(
 
 /*
  * Keeps bytes from an answer to a question of that time, of this version of the file at `path`, if
- * the version is settled.
+ * the version is stable.
  */
 void fetch_keep(struct cache *c, const char *path, const struct asked *asked,
 	const struct attr *attr, uint64_t offset, const void *bytes, size_t len);

@@ -51,7 +51,7 @@ static enum err take_piece(void *context, const struct fetch_piece *piece, struc
 		return error_set(e, ERR_PROTOCOL, "an item that was not asked for");
 	if (piece->kind == FETCH_DATA)
 		return add_names(h, piece, e);
-	if (!piece->err && tree_settled_at(&piece->attr, h->asked.clock)) {
+	if (!piece->err && tree_stable_at(&piece->attr, h->asked.clock)) {
 		block_store_adopt(h->cache->block_store, &piece->attr, 0, h->names, h->names_count);
 		h->sink(h->context, piece->item, &piece->attr);
 	}

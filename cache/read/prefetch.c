@@ -109,11 +109,11 @@ static uint64_t near_bytes(const struct prefetch *b, const struct inode *first)
 		tree_whole_max(c->tree, first) - TREE_WHOLE_MAX;
 }
 
-static struct tree_gathering limits_locked(
+static struct tree_file_query limits_locked(
 	const struct prefetch *b, const struct inode *first, const struct inode *dir)
 {
 	uint64_t call_max = provider_fetch_max(b->cache->provider);
-	struct tree_gathering g = { .reach = reach_locked(b, dir),
+	struct tree_file_query g = { .reach = reach_locked(b, dir),
 		.files_max = NEAR_FILES,
 		.bytes_max = near_bytes(b, first) };
 
@@ -143,7 +143,7 @@ static void drop_latest_locked(struct prefetch *b)
 static void begin_locked(struct prefetch *b, struct inode *i, bool no_atime)
 {
 	struct inode *dir = tree_parent(b->cache->tree, i);
-	const struct tree_gathering limits = limits_locked(b, i, dir);
+	const struct tree_file_query limits = limits_locked(b, i, dir);
 	const struct prefetch_call *call = prefetch_call_begin_locked(b, i, &limits, no_atime);
 	unsigned streak = is_going_locked(b) && was_read(&b->latest) ? b->latest.streak + 1 : 0;
 
@@ -316,7 +316,8 @@ static enum err read_small(struct prefetch *b, struct wish *w, bool *served, str
 	*served = read_stored(b, w);
 	if (*served)
 		return ERR_OK;
-	walk_settle(b->cache->walk, w->call, goes_far(b, w->inode) ? FAR_LISTING_MS : LISTING_MS);
+	walk_wait_idle(
+		b->cache->walk, w->call, goes_far(b, w->inode) ? FAR_LISTING_MS : LISTING_MS);
 	return with_lock(b, fetch_locked, w, served, e);
 }
 

@@ -225,7 +225,7 @@ void prefetch_drop_over_locked(struct prefetch *b)
 }
 
 static struct prefetch_call *call_new_locked(
-	struct prefetch *b, struct inode *first, const struct tree_gathering *limits)
+	struct prefetch *b, struct inode *first, const struct tree_file_query *limits)
 {
 	struct prefetch_call *call = calloc(1, sizeof *call);
 
@@ -241,8 +241,8 @@ static struct prefetch_call *call_new_locked(
 	return NULL;
 }
 
-struct prefetch_call *prefetch_call_begin_locked(
-	struct prefetch *b, struct inode *first, const struct tree_gathering *limits, bool no_atime)
+struct prefetch_call *prefetch_call_begin_locked(struct prefetch *b, struct inode *first,
+	const struct tree_file_query *limits, bool no_atime)
 {
 	prefetch_drop_over_locked(b);
 	struct prefetch_call *call =

@@ -90,7 +90,7 @@ void prefetch_use_locked(struct prefetch *b, struct prefetch_file *f);
  * disk is read without the tree's lock.
  */
 struct tree_file *prefetch_plan_locked(struct prefetch *b, struct inode *first,
-	const struct tree_gathering *limits, size_t *count);
+	const struct tree_file_query *limits, size_t *count);
 
 /* ---- prefetch_call.c: one fetch of many files ---- */
 
@@ -123,7 +123,7 @@ struct prefetch_call {
 
 /* Begins to fetch `first` and the files that belong with it; NULL: no more calls are possible. */
 struct prefetch_call *prefetch_call_begin_locked(struct prefetch *b, struct inode *first,
-	const struct tree_gathering *limits, bool no_atime);
+	const struct tree_file_query *limits, bool no_atime);
 /*
  * Bytes of file `n` for which there is room. A reader waits for the first file, so that it has room
  * even if it is longer than was known.

@@ -14,13 +14,13 @@
 
 struct plan {
 	struct prefetch *prefetch;
-	const struct tree_gathering *limits;
+	const struct tree_file_query *limits;
 	struct tree_file *files; /* as many as the limits allow */
 	size_t count;
 	uint64_t bytes;  /* bytes of all files but the first */
 	size_t left_out; /* files left out because they are stored */
 	/* Inodes that were gathered once, as a tree of search.h; only to be compared with. */
-	void *judged;
+	void *seen;
 };
 
 static int compare_inodes(const void *a, const void *b)
@@ -37,12 +37,12 @@ static bool wants(void *context, const struct inode *i)
 {
 	const struct plan *p = context;
 
-	return !prefetch_find_locked(p->prefetch, i, 0, 1) && !tfind(i, &p->judged, compare_inodes);
+	return !prefetch_find_locked(p->prefetch, i, 0, 1) && !tfind(i, &p->seen, compare_inodes);
 }
 
 static size_t gather(struct plan *p, struct inode *first, struct tree_file *out)
 {
-	struct tree_gathering asked = *p->limits;
+	struct tree_file_query asked = *p->limits;
 
 	asked.wants = wants;
 	asked.context = p;
@@ -68,7 +68,7 @@ static bool has_room(const struct plan *p, const struct tree_file *f)
 
 static bool is_urgent(struct plan *p, const struct tree_file *f)
 {
-	if (!tsearch(f->inode, &p->judged, compare_inodes) || !has_room(p, f))
+	if (!tsearch(f->inode, &p->seen, compare_inodes) || !has_room(p, f))
 		return false;
 	if (!is_stored(p, f))
 		return true;
@@ -107,8 +107,8 @@ static bool go_round(struct plan *p, struct inode *first, struct tree_file *foun
 	return p->left_out > left_out && p->count < p->limits->files_max;
 }
 
-struct tree_file *prefetch_plan_locked(
-	struct prefetch *b, struct inode *first, const struct tree_gathering *limits, size_t *count)
+struct tree_file *prefetch_plan_locked(struct prefetch *b, struct inode *first,
+	const struct tree_file_query *limits, size_t *count)
 {
 	struct plan p = { .prefetch = b, .limits = limits };
 	struct tree_file *found = calloc(limits->files_max, sizeof *found);
@@ -116,7 +116,7 @@ struct tree_file *prefetch_plan_locked(
 	p.files = calloc(limits->files_max, sizeof *p.files);
 	for (int n = 0; found && p.files && n < ROUNDS_MAX && go_round(&p, first, found); n++)
 		;
-	tdestroy(p.judged, keep_inode);
+	tdestroy(p.seen, keep_inode);
 	free(found);
 	*count = p.count;
 	if (p.count)

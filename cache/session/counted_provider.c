@@ -98,7 +98,7 @@ enum err counted_apply(const struct counted_provider *m, const struct call *call
 /* ---- Answers in pieces ---- */
 
 struct fetching {
-	const struct counted_provider *metered;
+	const struct counted_provider *counted;
 	fetch_sink sink;
 	void *context;
 	int64_t began_us, first_us, last_us; /* the call, its first bytes and its last so far */
@@ -118,8 +118,8 @@ static void note_bytes(struct fetching *f, size_t len)
 
 static void note_bandwidth(const struct fetching *f)
 {
-	if (f->metered->bandwidth && f->first_us)
-		bandwidth_note(f->metered->bandwidth, f->first_us - f->began_us, f->bytes,
+	if (f->counted->bandwidth && f->first_us)
+		bandwidth_note(f->counted->bandwidth, f->first_us - f->began_us, f->bytes,
 			f->last_us - f->first_us);
 }
 
@@ -128,7 +128,7 @@ static enum err pass_piece(void *context, const struct fetch_piece *piece, struc
 	struct fetching *f = context;
 
 	if (piece->kind == FETCH_DATA) {
-		stats_add_received(f->metered->stats, STATS_FETCH, piece->len);
+		stats_add_received(f->counted->stats, STATS_FETCH, piece->len);
 		note_bytes(f, piece->len);
 	}
 	return f->sink(f->context, piece, e);
@@ -139,7 +139,7 @@ enum err counted_fetch(const struct counted_provider *m, const struct call *call
 	struct error *e)
 {
 	struct fetching f = {
-		.metered = m, .sink = sink, .context = context, .began_us = now_us()
+		.counted = m, .sink = sink, .context = context, .began_us = now_us()
 	};
 
 	if (is_late(call, e))
@@ -151,7 +151,7 @@ enum err counted_fetch(const struct counted_provider *m, const struct call *call
 }
 
 struct executing {
-	const struct counted_provider *metered;
+	const struct counted_provider *counted;
 	execute_sink sink;
 	void *context;
 };
@@ -161,7 +161,7 @@ static enum err pass_output(
 {
 	struct executing *x = context;
 
-	stats_add_received(x->metered->stats, STATS_EXECUTE, len);
+	stats_add_received(x->counted->stats, STATS_EXECUTE, len);
 	return x->sink(x->context, stream, bytes, len, e);
 }
 
@@ -169,7 +169,7 @@ enum err counted_execute(const struct counted_provider *m, const struct call *ca
 	const struct execute_request *request, execute_sink sink, void *context,
 	struct execute_result *result, struct error *e)
 {
-	struct executing x = { .metered = m, .sink = sink, .context = context };
+	struct executing x = { .counted = m, .sink = sink, .context = context };
 	int64_t began_us = now_us();
 
 	stats_add_sent(m->stats, STATS_EXECUTE, strlen(request->command) + request->input_len);

@@ -34,7 +34,7 @@ static enum err make_dirs(const char *dir, struct error *e)
 /*
  * In a user namespace root's directories are another user's. The owner of "/" controls every path.
  */
-static bool is_trusted(uid_t uid)
+static bool is_safe_owner(uid_t uid)
 {
 	struct stat root;
 
@@ -43,7 +43,7 @@ static bool is_trusted(uid_t uid)
 
 static enum err check_step(const char *path, const struct stat *st, struct error *e)
 {
-	if (!is_trusted(st->st_uid))
+	if (!is_safe_owner(st->st_uid))
 		return error_set(e, ERR_DENIED, "%s %s another user", path,
 			S_ISLNK(st->st_mode) ? "is a link of" : "belongs to");
 	if (S_ISDIR(st->st_mode) && (st->st_mode & (S_IWOTH | S_ISVTX)) == S_IWOTH)

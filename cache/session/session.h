@@ -75,7 +75,7 @@ struct cache {
 	pthread_rwlock_t observing;      /* guards `observer`; held for reading during a report */
 	struct cache_observer observer;
 	/* Guards `is_ending`; held for reading while all is invalidated. */
-	pthread_rwlock_t doubting;
+	pthread_rwlock_t invalidating;
 	bool is_ending;        /* the parts that would be invalidated are being freed */
 	_Atomic uint64_t uses; /* the number of calls of cache_used() */
 	/* Callers of cache_listen(): the stream of changes stays while there are any. */

@@ -11,7 +11,7 @@
  * A change that was acknowledged, and then refused by the sandbox: it is not done, and not tried
  * again.
  */
-#define CACHE_FAILED_TOLD 16
+#define CACHE_FAILED_MAX 16
 struct cache_failed_change {
 	enum change_op op;
 	char path[256]; /* as in struct cache_error */
@@ -33,11 +33,11 @@ enum cache_stream {
 struct cache_status {
 	uint64_t pending_changes, pending_bytes; /* acknowledged, and not applied by the sandbox */
 	uint64_t leaving_bytes;                  /* about this many of pending_bytes have left */
-	uint64_t parked_changes;
+	uint64_t failed_changes;
 	/* Changes of an earlier mount that were refused since this one began. */
 	uint64_t refused_inherited;
-	struct cache_failed_change parked[CACHE_FAILED_TOLD]; /* the first of the failed changes */
-	size_t failed_told;
+	struct cache_failed_change failed[CACHE_FAILED_MAX]; /* the first of the failed changes */
+	size_t failed_count;
 	/*
 	 * Where the pending and the failed changes are; lives as long as the cache; NULL: in
 	 * memory.

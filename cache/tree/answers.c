@@ -91,9 +91,9 @@ int64_t attr_until_locked(const struct tree *t, const struct inode *i)
 	if (i->changing || i->provisional)
 		return 0;
 	int64_t until_ms = valid_until_locked(t, i->attr_until_ms);
-	bool was_told = i == t->root && i->attr_until_ms == TREE_HELD;
+	bool is_leased_root = i == t->root && i->attr_until_ms == TREE_HELD;
 
-	return was_told && until_ms < t->root_until_ms ? t->root_until_ms : until_ms;
+	return is_leased_root && until_ms < t->root_until_ms ? t->root_until_ms : until_ms;
 }
 
 int64_t tree_attr(struct tree *t, struct inode *i, struct attr *out)
@@ -173,13 +173,13 @@ bool tree_is(struct tree *t, struct inode *i, const struct attr *attr)
 	return is;
 }
 
-bool tree_unsettled(struct tree *t, struct inode *i)
+bool tree_is_unstable(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
-	bool unsettled = !i->settled && !is_maybe_foreign_locked(t, i);
+	bool unstable = !i->stable && !is_maybe_foreign_locked(t, i);
 
 	pthread_mutex_unlock(&t->lock);
-	return unsettled;
+	return unstable;
 }
 
 static bool has_extent(const struct inode *i)
@@ -214,7 +214,7 @@ bool tree_size_is_true(struct tree *t, const struct inode *i)
 bool tree_version(struct tree *t, struct inode *i, int64_t now_ms, struct attr *out)
 {
 	pthread_mutex_lock(&t->lock);
-	bool known = i->settled && !i->changing && S_ISREG(i->attr.mode) &&
+	bool known = i->stable && !i->changing && S_ISREG(i->attr.mode) &&
 		is_valid_locked(t, i->attr_until_ms, now_ms);
 
 	*out = i->attr;
@@ -227,7 +227,7 @@ bool tree_pages_current(struct tree *t, struct inode *i)
 	pthread_mutex_lock(&t->lock);
 	uint64_t now = version_of(&i->attr);
 	bool current =
-		i->has_pages && i->pages == now && (i->settled || is_maybe_foreign_locked(t, i));
+		i->has_pages && i->pages == now && (i->stable || is_maybe_foreign_locked(t, i));
 
 	i->has_pages = true;
 	i->pages = now;

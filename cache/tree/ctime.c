@@ -68,10 +68,10 @@ void await_ctime_locked(struct tree *t, struct inode *i, struct timespec ctime)
 }
 
 /* A directory's size and links there are up to its file system. */
-bool is_as_applied(const struct attr *foreseen, const struct attr *now)
+bool is_as_applied(const struct attr *applied, const struct attr *now)
 {
-	return (S_ISDIR(now->mode) || now->size == foreseen->size) &&
-		time_equals(now->mtime, foreseen->mtime);
+	return (S_ISDIR(now->mode) || now->size == applied->size) &&
+		time_equals(now->mtime, applied->mtime);
 }
 
 /* Whether mode, owner and links are the same: others did not change them. */
@@ -81,21 +81,22 @@ static bool is_otherwise_equal(const struct attr *a, const struct attr *b)
 		(S_ISDIR(a->mode) || a->nlink == b->nlink);
 }
 
-void awaited_ctime_told_locked(const struct tree *t, struct inode *i, const struct attr *told)
+void awaited_ctime_received_locked(
+	const struct tree *t, struct inode *i, const struct attr *reported)
 {
 	struct kept_ctime *kept = inode_extra_locked(i)->kept_ctime;
 
 	if (!kept || !kept->is_awaited)
 		return;
-	bool is_it = time_equals(kept->real, i->attr.ctime) && is_as_applied(&i->attr, told) &&
-		is_otherwise_equal(&i->attr, told);
+	bool is_it = time_equals(kept->real, i->attr.ctime) && is_as_applied(&i->attr, reported) &&
+		is_otherwise_equal(&i->attr, reported);
 
 	if (!is_it) {
 		forget_ctime_locked(i);
 		return;
 	}
-	*kept = (struct kept_ctime){ .shown = kept->shown, .real = told->ctime };
-	note_shown_locked(t, i, told);
+	*kept = (struct kept_ctime){ .shown = kept->shown, .real = reported->ctime };
+	note_shown_locked(t, i, reported);
 }
 
 /* ---- For later mounts ---- */

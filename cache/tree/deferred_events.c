@@ -12,7 +12,7 @@
  * As many names as a few batches of changes have. Beyond the limit the oldest event is resolved at
  * once.
  */
-#define LATE_MAX 65536
+#define DEFERRED_MAX 65536
 
 struct deferred_event {
 	TAILQ_ENTRY(deferred_event) link;
@@ -21,19 +21,19 @@ struct deferred_event {
 	char *name;
 	struct watch_event event; /* with copies of its paths */
 	uint64_t serial;          /* answers to questions before this number may be older */
-	int64_t told_ms;          /* monotonic */
+	int64_t received_ms;      /* monotonic */
 };
 
 /* ---- Keeping ---- */
 
 static size_t name_bucket(const struct inode *dir, const char *name)
 {
-	return dentry_hash(dir, name) % LATE_BUCKETS;
+	return dentry_hash(dir, name) % DEFERRED_BUCKETS;
 }
 
 static size_t dir_bucket(const struct inode *dir)
 {
-	return XXH3_64bits(&dir, sizeof dir) % LATE_BUCKETS;
+	return XXH3_64bits(&dir, sizeof dir) % DEFERRED_BUCKETS;
 }
 
 static void deferred_event_free(struct deferred_event *l)
@@ -52,7 +52,7 @@ static struct deferred_event *deferred_event_new(
 	if (!l)
 		return NULL;
 	*l = (struct deferred_event){
-		.dir = dir, .name = strdup(name), .event = *event, .told_ms = tree_now_ms()
+		.dir = dir, .name = strdup(name), .event = *event, .received_ms = tree_now_ms()
 	};
 	l->event.path = strdup(event->path);
 	l->event.from = event->from ? strdup(event->from) : NULL;
@@ -67,18 +67,18 @@ static void deferred_event_add_locked(struct tree *t, struct deferred_event *l)
 	l->serial = ++t->serial;
 	l->dir->pins++;
 	inode_wake_locked(t, l->dir);
-	TAILQ_INSERT_TAIL(&t->late, l, link);
-	LIST_INSERT_HEAD(&t->late_by_name[name_bucket(l->dir, l->name)], l, of_name);
-	LIST_INSERT_HEAD(&t->late_by_dir[dir_bucket(l->dir)], l, of_dir);
-	t->late_count++;
+	TAILQ_INSERT_TAIL(&t->deferred, l, link);
+	LIST_INSERT_HEAD(&t->deferred_by_name[name_bucket(l->dir, l->name)], l, of_name);
+	LIST_INSERT_HEAD(&t->deferred_by_dir[dir_bucket(l->dir)], l, of_dir);
+	t->deferred_count++;
 }
 
 static void deferred_event_drop_locked(struct tree *t, struct deferred_event *l)
 {
-	TAILQ_REMOVE(&t->late, l, link);
+	TAILQ_REMOVE(&t->deferred, l, link);
 	LIST_REMOVE(l, of_name);
 	LIST_REMOVE(l, of_dir);
-	t->late_count--;
+	t->deferred_count--;
 	inode_unpin_locked(t, l->dir);
 	deferred_event_free(l);
 }
@@ -88,7 +88,7 @@ static struct deferred_event *deferred_event_find_locked(
 {
 	struct deferred_event *l;
 
-	LIST_FOREACH(l, &t->late_by_name[name_bucket(dir, name)], of_name)
+	LIST_FOREACH(l, &t->deferred_by_name[name_bucket(dir, name)], of_name)
 	{
 		if (l->dir == dir && !strcmp(l->name, name))
 			return l;
@@ -100,7 +100,8 @@ void deferred_event_forget_locked(struct tree *t, const struct inode *dir)
 {
 	struct deferred_event *next;
 
-	for (struct deferred_event *l = LIST_FIRST(&t->late_by_dir[dir_bucket(dir)]); l; l = next) {
+	for (struct deferred_event *l = LIST_FIRST(&t->deferred_by_dir[dir_bucket(dir)]); l;
+		l = next) {
 		next = LIST_NEXT(l, of_dir);
 		if (l->dir == dir)
 			deferred_event_drop_locked(t, l);
@@ -109,8 +110,8 @@ void deferred_event_forget_locked(struct tree *t, const struct inode *dir)
 
 void deferred_event_release_locked(struct tree *t)
 {
-	while (!TAILQ_EMPTY(&t->late))
-		deferred_event_drop_locked(t, TAILQ_FIRST(&t->late));
+	while (!TAILQ_EMPTY(&t->deferred))
+		deferred_event_drop_locked(t, TAILQ_FIRST(&t->deferred));
 }
 
 /* ---- Resolving ---- */
@@ -121,11 +122,11 @@ void deferred_event_release_locked(struct tree *t)
  */
 static bool deferred_event_resolve_locked(struct tree *t, struct deferred_event *l)
 {
-	size_t count = t->late_count;
+	size_t count = t->deferred_count;
 
 	resolve_locked(t, l->dir, l->name, &l->event);
 	deferred_event_drop_locked(t, l);
-	return t->late_count != count - 1;
+	return t->deferred_count != count - 1;
 }
 
 static bool is_early_still(struct tree *t, const struct deferred_event *l)
@@ -136,9 +137,9 @@ static bool is_early_still(struct tree *t, const struct deferred_event *l)
 static bool is_overdue(struct tree *t, const struct deferred_event *l, int64_t now_ms)
 {
 	const struct dentry *d = dentry_find_locked(t, l->dir, l->name);
-	bool has_local_effect = l->dir->changing && l->dir->changing == l->dir->foreseen;
+	bool has_local_effect = l->dir->changing && l->dir->changing == l->dir->local_effects;
 
-	return has_local_effect && now_ms - l->told_ms >= TREE_LATE_MS &&
+	return has_local_effect && now_ms - l->received_ms >= TREE_DEFERRED_MS &&
 		!(d && d->inode->changing);
 }
 
@@ -147,18 +148,18 @@ static void resolve_overdue_locked(struct tree *t)
 {
 	int64_t now_ms = tree_now_ms();
 
-	if (TAILQ_EMPTY(&t->late) || now_ms - t->deferred_event_resolved_ms < TREE_LATE_MS)
+	if (TAILQ_EMPTY(&t->deferred) || now_ms - t->deferred_event_resolved_ms < TREE_DEFERRED_MS)
 		return;
 	t->deferred_event_resolved_ms = now_ms;
-	for (struct deferred_event *l = TAILQ_FIRST(&t->late), *next; l; l = next) {
+	for (struct deferred_event *l = TAILQ_FIRST(&t->deferred), *next; l; l = next) {
 		next = TAILQ_NEXT(l, link);
 		if (is_overdue(t, l, now_ms) && deferred_event_resolve_locked(t, l))
-			next = TAILQ_FIRST(&t->late);
+			next = TAILQ_FIRST(&t->deferred);
 	}
 }
 
 /* The latest event of a name counts. A file that was created and then changed is still new. */
-void put_off_locked(
+void defer_event_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event)
 {
 	struct deferred_event *old = deferred_event_find_locked(t, dir, name);
@@ -173,13 +174,13 @@ void put_off_locked(
 		return;
 	}
 	deferred_event_add_locked(t, l);
-	if (t->late_count > LATE_MAX)
-		deferred_event_resolve_locked(t, TAILQ_FIRST(&t->late));
+	if (t->deferred_count > DEFERRED_MAX)
+		deferred_event_resolve_locked(t, TAILQ_FIRST(&t->deferred));
 }
 
-bool is_put_off_locked(struct tree *t, const struct inode *i)
+bool has_deferred_event_locked(struct tree *t, const struct inode *i)
 {
-	const struct dentry *d = t->late_count ? i->names : NULL;
+	const struct dentry *d = t->deferred_count ? i->names : NULL;
 
 	while (d && !deferred_event_find_locked(t, d->dir, d->name))
 		d = d->next_of_inode;
@@ -202,10 +203,11 @@ static void resolve_entries_locked(struct tree *t, const struct inode *dir)
 {
 	size_t bucket = dir_bucket(dir);
 
-	for (struct deferred_event *l = LIST_FIRST(&t->late_by_dir[bucket]), *next; l; l = next) {
+	for (struct deferred_event *l = LIST_FIRST(&t->deferred_by_dir[bucket]), *next; l;
+		l = next) {
 		next = LIST_NEXT(l, of_dir);
 		if (l->dir == dir && !is_early_still(t, l) && deferred_event_resolve_locked(t, l))
-			next = LIST_FIRST(&t->late_by_dir[bucket]);
+			next = LIST_FIRST(&t->deferred_by_dir[bucket]);
 	}
 }
 
@@ -224,7 +226,7 @@ static void resolve_ripe_locked(struct tree *t, struct inode *i)
 
 void resolve_late_locked(struct tree *t, struct inode *i)
 {
-	if (!i->changing && t->late_count)
+	if (!i->changing && t->deferred_count)
 		resolve_ripe_locked(t, i);
 	resolve_overdue_locked(t);
 }
@@ -251,7 +253,8 @@ void resolve_complete_locked(struct tree *t, struct inode *dir, uint64_t seen)
 {
 	struct deferred_event *next;
 
-	for (struct deferred_event *l = LIST_FIRST(&t->late_by_dir[dir_bucket(dir)]); l; l = next) {
+	for (struct deferred_event *l = LIST_FIRST(&t->deferred_by_dir[dir_bucket(dir)]); l;
+		l = next) {
 		next = LIST_NEXT(l, of_dir);
 		if (l->dir != dir)
 			continue;

@@ -14,10 +14,10 @@ void tree_tells(struct tree *t, tree_tell tell, void *context)
 	t->tell_context = context;
 }
 
-void tell_locked(const struct tree *t, const struct tree_told *told)
+void tell_locked(const struct tree *t, const struct tree_report *reported)
 {
 	if (t->tell)
-		t->tell(t->tell_context, told);
+		t->tell(t->tell_context, reported);
 }
 
 /* ---- The way there ---- */
@@ -55,17 +55,17 @@ static bool is_equal(const struct attr *a, const struct attr *b)
 /* Whether the event has a state of the known file that is no later than the known one. */
 static bool is_echo(const struct inode *i, const struct watch_event *event)
 {
-	const struct attr *known = &i->attr, *told = &event->attr;
+	const struct attr *known = &i->attr, *reported = &event->attr;
 
-	if (!time_equals(known->ctime, told->ctime))
-		return time_is_after(known->ctime, told->ctime);
+	if (!time_equals(known->ctime, reported->ctime))
+		return time_is_after(known->ctime, reported->ctime);
 	/* The contents changed again within the tick. */
-	if (event->kind == WATCH_CHANGED && !i->settled && !i->own)
+	if (event->kind == WATCH_CHANGED && !i->stable && !i->own)
 		return false;
-	return is_equal(known, told);
+	return is_equal(known, reported);
 }
 
-static bool is_told_the_same(const struct dentry *d, const struct watch_event *event)
+static bool has_same_file(const struct dentry *d, const struct watch_event *event)
 {
 	return d && event->has_attr && is_same_file(&d->inode->attr, &event->attr);
 }
@@ -91,9 +91,9 @@ static void take_attr_locked(struct tree *t, struct inode *i, const struct watch
 		!time_equals(i->attr.mtime, event->attr.mtime);
 
 	touch_locked(t, i);
-	awaited_ctime_told_locked(t, i, &event->attr);
+	awaited_ctime_received_locked(t, i, &event->attr);
 	i->attr = event->attr;
-	i->settled = false;
+	i->stable = false;
 	i->own = false;
 	kernel_forgets_inode_locked(t, i, pages);
 	if (event->kind == WATCH_CREATED)
@@ -139,7 +139,7 @@ static bool is_known_locked(const struct tree *t, const struct inode *dir, const
 		return event->kind == WATCH_REMOVED || is_of_removed_locked(t, dir, event);
 	if (event->kind == WATCH_REMOVED)
 		return false;
-	return is_told_the_same(d, event) && is_echo(d->inode, event) && !d->inode->foreseen;
+	return has_same_file(d, event) && is_echo(d->inode, event) && !d->inode->local_effects;
 }
 
 /*
@@ -148,7 +148,7 @@ static bool is_known_locked(const struct tree *t, const struct inode *dir, const
 bool is_early_locked(
 	const struct inode *dir, const struct dentry *d, const struct watch_event *event)
 {
-	if (is_told_the_same(d, event) && dir->changing == dir->foreseen)
+	if (has_same_file(d, event) && dir->changing == dir->local_effects)
 		return d->inode->changing;
 	return dir->changing || (d ? d->inode->changing : !dir->complete);
 }
@@ -162,7 +162,7 @@ bool is_early_locked(
  */
 static bool may_move_locked(const struct inode *i)
 {
-	bool is_ours = i->changing || i->moving || i->owed || i->provisional ||
+	bool is_ours = i->changing || i->moving || i->unsynced || i->provisional ||
 		inode_extra_locked(i)->staged;
 
 	return !is_ours && !S_ISDIR(i->attr.mode) && !S_ISLNK(i->attr.mode);
@@ -204,7 +204,7 @@ static bool is_surely_locked(struct tree *t, const struct inode *i, const struct
 		(!i->names && was_at && event->from && !strcmp(was_at, event->from));
 }
 
-static struct inode *told_inode_locked(struct tree *t, const struct watch_event *event)
+static struct inode *reported_inode_locked(struct tree *t, const struct watch_event *event)
 {
 	struct inode *i = event->has_attr && event->kind == WATCH_CREATED
 		? inode_find_locked(t, &event->attr)
@@ -219,14 +219,14 @@ static struct inode *told_inode_locked(struct tree *t, const struct watch_event 
  * ctime of its file. With a ctime that is no later than the known one, the event may be the echo of
  * a name that the mount has taken away again.
  */
-static void move_told_locked(
+static void move_reported_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event)
 {
-	struct inode *i = told_inode_locked(t, event);
+	struct inode *i = reported_inode_locked(t, event);
 	struct dentry *d = dentry_find_locked(t, dir, name);
 
 	if (!i || !may_move_locked(i) || !time_is_after(event->attr.ctime, i->attr.ctime) ||
-		(d && (d->inode == i || d->inode->changing || d->inode->owed)))
+		(d && (d->inode == i || d->inode->changing || d->inode->unsynced)))
 		return;
 	i->pins++;
 	inode_wake_locked(t, i);
@@ -247,13 +247,13 @@ static void move_told_locked(
 void news_locked(struct tree *t, struct inode *dir, const char *name, struct dentry *d,
 	const struct watch_event *event)
 {
-	if (is_told_the_same(d, event)) {
+	if (has_same_file(d, event)) {
 		take_attr_locked(t, d->inode, event);
 	} else {
 		invalidate_name_locked(t, dir, name, d);
-		move_told_locked(t, dir, name, event);
+		move_reported_locked(t, dir, name, event);
 	}
-	tell_locked(t, &(struct tree_told){ .event = event });
+	tell_locked(t, &(struct tree_report){ .event = event });
 }
 
 void resolve_locked(
@@ -267,22 +267,22 @@ void resolve_locked(
 
 /* ---- Directories that are moved locally ---- */
 
-void stray_begins_locked(struct tree *t, struct inode *i)
+void local_move_begins_locked(struct tree *t, struct inode *i)
 {
-	if (!S_ISDIR(i->attr.mode) || !i->foreseen || i->provisional || i->strays)
+	if (!S_ISDIR(i->attr.mode) || !i->local_effects || i->provisional || i->moved_locally)
 		return;
-	i->strays = true;
-	t->strays++;
+	i->moved_locally = true;
+	t->moved_locally++;
 }
 
-void stray_ends_locked(struct tree *t, struct inode *i)
+void local_move_ends_locked(struct tree *t, struct inode *i)
 {
-	if (!i->strays)
+	if (!i->moved_locally)
 		return;
-	i->strays = false;
+	i->moved_locally = false;
 	if (t->has_missed)
 		invalidate_and_tell_below_locked(t, i);
-	if (!--t->strays)
+	if (!--t->moved_locally)
 		t->has_missed = false;
 }
 
@@ -291,9 +291,9 @@ static bool may_be_missed_locked(const struct tree *t, const struct inode *dir, 
 {
 	if (strchr(rest, '/'))
 		return true;
-	while (dir != t->root && !dir->strays && !dir->provisional && dir->names)
+	while (dir != t->root && !dir->moved_locally && !dir->provisional && dir->names)
 		dir = dir->names->dir;
-	return dir->strays || dir->provisional;
+	return dir->moved_locally || dir->provisional;
 }
 
 /* ---- One event ---- */
@@ -311,21 +311,21 @@ static void apply_event_of_root_locked(struct tree *t, const struct watch_event 
 	touch_locked(t, root);
 	root->attr_until_ms = 0;
 	kernel_forgets_inode_locked(t, root, false);
-	tell_locked(t, &(struct tree_told){ .event = event });
+	tell_locked(t, &(struct tree_report){ .event = event });
 }
 
 /*
  * Marks inodes that an event may be about while they are under change: the one of that name, and
  * the one of the event's attributes.
  */
-static void note_told_locked(struct tree *t, struct dentry *d, const struct watch_event *event)
+static void mark_foreign_locked(struct tree *t, struct dentry *d, const struct watch_event *event)
 {
-	struct inode *told = event->has_attr ? inode_find_locked(t, &event->attr) : NULL;
+	struct inode *reported = event->has_attr ? inode_find_locked(t, &event->attr) : NULL;
 
 	if (d)
 		d->inode->maybe_foreign = true;
-	if (told)
-		told->maybe_foreign = true;
+	if (reported)
+		reported->maybe_foreign = true;
 }
 
 static void apply_event_of_name_locked(
@@ -341,15 +341,15 @@ static void apply_event_of_name_locked(
 
 	if (is_known_locked(t, dir, d, event) && !is_unsure)
 		return;
-	note_told_locked(t, d, event);
+	mark_foreign_locked(t, d, event);
 	if (!is_early_locked(dir, d, event)) {
 		news_locked(t, dir, name, d, event);
 		return;
 	}
 	/* An answer under way may know more of the name, but not which file has it. */
 	if (!dir->changing)
-		move_told_locked(t, dir, name, event);
-	put_off_locked(t, dir, name, event);
+		move_reported_locked(t, dir, name, event);
+	defer_event_locked(t, dir, name, event);
 }
 
 /*
@@ -369,7 +369,7 @@ void tree_apply_event(struct tree *t, const struct watch_event *event)
 	pthread_mutex_lock(&t->lock);
 	struct inode *dir = deepest_locked(t, event->path, &rest);
 
-	if (t->strays && may_be_missed_locked(t, dir, rest))
+	if (t->moved_locally && may_be_missed_locked(t, dir, rest))
 		t->has_missed = true;
 	if (!*event->path) {
 		apply_event_of_root_locked(t, event);
@@ -378,9 +378,9 @@ void tree_apply_event(struct tree *t, const struct watch_event *event)
 	} else if (strchr(rest, '/')) {
 		/* An answer under way may be about to teach names on that path. */
 		touch_locked(t, dir);
-		t->told_beyond = dir->changed;
-		note_told_locked(t, NULL, event);
-		tell_locked(t, &(struct tree_told){ .event = event });
+		t->event_beyond = dir->changed;
+		mark_foreign_locked(t, NULL, event);
+		tell_locked(t, &(struct tree_report){ .event = event });
 	} else {
 		apply_event_of_name_locked(t, dir, rest, event);
 	}

@@ -34,11 +34,11 @@ static const char *const quiet_names[] = { ".git", "node_modules", ".venv", "ven
 /* The limit of nested directories entered, since the stack grows with them. */
 #define DEPTH_MAX 1000
 
-struct gathering {
+struct gatherer {
 	struct tree *tree;
-	const struct tree_gathering *asked;
+	const struct tree_file_query *asked;
 	/* The current one: others have its name but for the extension. */
-	const struct dentry *beside;
+	const struct dentry *current;
 	int64_t now_ms;
 	struct tree_file *out;
 	size_t count;
@@ -50,12 +50,12 @@ struct gathering {
 
 /* ---- One file ---- */
 
-static bool is_full(const struct gathering *g)
+static bool is_full(const struct gatherer *g)
 {
 	return g->count == g->asked->files_max || g->visits >= VISITS_MAX;
 }
 
-static bool add_part_locked(struct gathering *g, struct inode *i, uint64_t offset, uint64_t size)
+static bool add_part_locked(struct gatherer *g, struct inode *i, uint64_t offset, uint64_t size)
 {
 	char *path = path_build_locked(g->tree, i, NULL);
 
@@ -73,19 +73,20 @@ static bool add_part_locked(struct gathering *g, struct inode *i, uint64_t offse
 	return true;
 }
 
-static bool add_locked(struct gathering *g, struct inode *i)
+static bool add_locked(struct gatherer *g, struct inode *i)
 {
 	return add_part_locked(g, i, 0, i->attr.size);
 }
 
-static bool is_known_locked(const struct gathering *g, const struct dentry *d)
+static bool is_known_locked(const struct gatherer *g, const struct dentry *d)
 {
 	return is_valid_locked(g->tree, d->until_ms, g->now_ms) &&
 		is_valid_locked(g->tree, d->inode->attr_until_ms, g->now_ms) &&
-		!d->inode->changing && !d->inode->owed && !path_is_unsynced_locked(g->tree, d->dir);
+		!d->inode->changing && !d->inode->unsynced &&
+		!path_is_unsynced_locked(g->tree, d->dir);
 }
 
-static bool may_come_locked(const struct gathering *g, const struct dentry *d)
+static bool may_come_locked(const struct gatherer *g, const struct dentry *d)
 {
 	const struct inode *i = d->inode;
 
@@ -93,7 +94,7 @@ static bool may_come_locked(const struct gathering *g, const struct dentry *d)
 		is_size_true_locked(g->tree, i) && g->asked->wants(g->asked->context, i);
 }
 
-static void take_locked(struct gathering *g, struct inode *i, uint64_t offset, uint64_t size)
+static void take_locked(struct gatherer *g, struct inode *i, uint64_t offset, uint64_t size)
 {
 	bool has_room = !is_full(g) && g->bytes + size <= g->bytes_max;
 
@@ -146,16 +147,16 @@ static size_t stem_len(const char *name)
 }
 
 /* An index and its data, or a header and its source. A walk brings such files anyway. */
-static bool is_beside_locked(const struct gathering *g, const struct dentry *d)
+static bool has_same_stem_locked(const struct gatherer *g, const struct dentry *d)
 {
-	const struct dentry *own = g->beside;
+	const struct dentry *own = g->current;
 	size_t len = stem_len(own->name);
 
 	return g->asked->reach != TREE_FAR && d->dir == own->dir && stem_len(d->name) == len &&
 		!memcmp(d->name, own->name, len);
 }
 
-static void take_ends_locked(struct gathering *g, struct inode *i)
+static void take_ends_locked(struct gatherer *g, struct inode *i)
 {
 	uint64_t tail = (i->attr.size - 1) / BLOCK_SIZE * BLOCK_SIZE + BLOCK_SIZE - TAIL_BYTES;
 
@@ -163,10 +164,10 @@ static void take_ends_locked(struct gathering *g, struct inode *i)
 	take_locked(g, i, tail, i->attr.size - tail);
 }
 
-static void visit_beside_locked(struct gathering *g, const struct dentry *d)
+static void visit_same_stem_locked(struct gatherer *g, const struct dentry *d)
 {
 	g->visits++;
-	if (!is_beside_locked(g, d) || !may_come_locked(g, d))
+	if (!has_same_stem_locked(g, d) || !may_come_locked(g, d))
 		return;
 	if (d->inode->attr.size > whole_max_locked(d->inode))
 		take_ends_locked(g, d->inode);
@@ -174,11 +175,11 @@ static void visit_beside_locked(struct gathering *g, const struct dentry *d)
 		take_locked(g, d->inode, 0, d->inode->attr.size);
 }
 
-static void visit_file_locked(struct gathering *g, const struct dentry *d)
+static void visit_file_locked(struct gatherer *g, const struct dentry *d)
 {
 	uint64_t size = d->inode->attr.size;
 
-	if (size > g->above_size && size <= g->file_size_max && !is_beside_locked(g, d) &&
+	if (size > g->above_size && size <= g->file_size_max && !has_same_stem_locked(g, d) &&
 		may_come_locked(g, d))
 		take_locked(g, d->inode, 0, size);
 }
@@ -208,10 +209,10 @@ static bool may_enter_locked(const struct dentry *d)
 		!is_quiet_name(d->name);
 }
 
-static void gather_below_locked(struct gathering *g, const struct inode *dir);
+static void gather_below_locked(struct gatherer *g, const struct inode *dir);
 
 /* Visits a file, or all below a directory. */
-static void visit_locked(struct gathering *g, const struct dentry *d)
+static void visit_locked(struct gatherer *g, const struct dentry *d)
 {
 	g->visits++;
 	if (may_enter_locked(d))
@@ -220,7 +221,7 @@ static void visit_locked(struct gathering *g, const struct dentry *d)
 		visit_file_locked(g, d);
 }
 
-static void gather_below_locked(struct gathering *g, const struct inode *dir)
+static void gather_below_locked(struct gatherer *g, const struct inode *dir)
 {
 	if (g->depth == DEPTH_MAX)
 		return;
@@ -231,8 +232,8 @@ static void gather_below_locked(struct gathering *g, const struct inode *dir)
 }
 
 /* Visits the names after `own` in its directory, then the names before it. */
-static void gather_around_locked(struct gathering *g, const struct dentry *own,
-	void (*visit)(struct gathering *g, const struct dentry *d))
+static void gather_around_locked(struct gatherer *g, const struct dentry *own,
+	void (*visit)(struct gatherer *g, const struct dentry *d))
 {
 	const struct dentry *d;
 
@@ -242,20 +243,20 @@ static void gather_around_locked(struct gathering *g, const struct dentry *own,
 		visit(g, d);
 }
 
-static void gather_beside_locked(struct gathering *g, const struct dentry *own)
+static void gather_same_stem_locked(struct gatherer *g, const struct dentry *own)
 {
-	g->beside = own;
-	gather_around_locked(g, own, visit_beside_locked);
+	g->current = own;
+	gather_around_locked(g, own, visit_same_stem_locked);
 }
 
-static void visit_sibling_locked(struct gathering *g, const struct dentry *d)
+static void visit_sibling_locked(struct gatherer *g, const struct dentry *d)
 {
 	g->visits++;
 	visit_file_locked(g, d);
 }
 
 /* Files of usual size come first, then the larger ones, where files come whole. */
-static void gather_siblings_locked(struct gathering *g, const struct inode *first)
+static void gather_siblings_locked(struct gatherer *g, const struct inode *first)
 {
 	gather_around_locked(g, first->names, visit_sibling_locked);
 	g->above_size = g->file_size_max;
@@ -267,7 +268,7 @@ static void gather_siblings_locked(struct gathering *g, const struct inode *firs
 }
 
 /* Only small objects of a repository come along. */
-static void gather_subdirs_locked(struct gathering *g, const struct inode *dir)
+static void gather_subdirs_locked(struct gatherer *g, const struct inode *dir)
 {
 	bool has_objects = is_repository_locked(dir);
 
@@ -284,7 +285,7 @@ static void gather_subdirs_locked(struct gathering *g, const struct inode *dir)
 /* ---- A repository's pack ---- */
 
 static const struct inode *dir_in_locked(
-	const struct gathering *g, const struct inode *dir, const char *name)
+	const struct gatherer *g, const struct inode *dir, const char *name)
 {
 	const struct dentry *d = dir ? dentry_find_locked(g->tree, dir, name) : NULL;
 
@@ -302,7 +303,7 @@ static bool is_newer(const struct dentry *d, const struct dentry *than)
 }
 
 /* git looks into the newest pack first. */
-static const struct dentry *newest_index_locked(struct gathering *g, const struct inode *packs)
+static const struct dentry *newest_index_locked(struct gatherer *g, const struct inode *packs)
 {
 	const struct dentry *newest = NULL;
 
@@ -318,7 +319,7 @@ static const struct dentry *newest_index_locked(struct gathering *g, const struc
  * The newest pack has the latest commit, if any pack has. Takes what git finds the commit by, which
  * git reads next.
  */
-static void gather_pack_locked(struct gathering *g, const struct inode *repository)
+static void gather_pack_locked(struct gatherer *g, const struct inode *repository)
 {
 	const struct inode *objects = dir_in_locked(g, repository, "objects"),
 			   *packs = dir_in_locked(g, objects, "pack");
@@ -326,13 +327,13 @@ static void gather_pack_locked(struct gathering *g, const struct inode *reposito
 
 	if (!index)
 		return;
-	gather_beside_locked(g, index);
-	visit_beside_locked(g, index);
+	gather_same_stem_locked(g, index);
+	visit_same_stem_locked(g, index);
 }
 
 /* ---- Above it ---- */
 
-static void limit_beyond(struct gathering *g)
+static void limit_beyond(struct gatherer *g)
 {
 	uint64_t max = g->bytes + g->asked->beyond_max;
 
@@ -341,7 +342,7 @@ static void limit_beyond(struct gathering *g)
 }
 
 /* Whether a walk that was at `before` may never leave `dir`. */
-static bool is_bound_locked(const struct gathering *g, const struct inode *dir)
+static bool is_bound_locked(const struct gatherer *g, const struct inode *dir)
 {
 	const struct inode *before = g->asked->before;
 
@@ -349,7 +350,7 @@ static bool is_bound_locked(const struct gathering *g, const struct inode *dir)
 }
 
 /* A reader of a whole directory goes on in the directory above. */
-static void gather_beyond_locked(struct gathering *g, const struct inode *dir)
+static void gather_beyond_locked(struct gatherer *g, const struct inode *dir)
 {
 	bool is_beyond = false;
 
@@ -365,12 +366,12 @@ static void gather_beyond_locked(struct gathering *g, const struct inode *dir)
 
 /* ---- All files ---- */
 
-static void gather_others_locked(struct gathering *g, const struct inode *first)
+static void gather_others_locked(struct gatherer *g, const struct inode *first)
 {
 	const struct inode *dir = first->names->dir;
 	bool is_quiet = is_quiet_locked(dir);
 
-	gather_beside_locked(g, first->names);
+	gather_same_stem_locked(g, first->names);
 	if (g->asked->reach == TREE_ALONE)
 		return;
 	gather_siblings_locked(g, first);
@@ -383,9 +384,9 @@ static void gather_others_locked(struct gathering *g, const struct inode *first)
 }
 
 size_t tree_gather_files(struct tree *t, struct inode *first, int64_t now_ms,
-	const struct tree_gathering *asked, struct tree_file *out)
+	const struct tree_file_query *asked, struct tree_file *out)
 {
-	struct gathering g = { .tree = t,
+	struct gatherer g = { .tree = t,
 		.asked = asked,
 		.now_ms = now_ms,
 		.out = out,

@@ -152,7 +152,7 @@ void tree_removal_ends(struct tree *t, struct inode *i)
 	pthread_mutex_lock(&t->lock);
 	i->removing = false;
 	move_ends_locked(t, i);
-	pthread_cond_broadcast(&t->settled);
+	pthread_cond_broadcast(&t->move_ended);
 	pthread_mutex_unlock(&t->lock);
 }
 

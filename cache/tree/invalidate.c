@@ -24,7 +24,7 @@ static void invalidate_each_locked(struct tree *t, bool forget)
 /* Without timed answers no inode has to be visited, however many are known. */
 static void invalidate_locked(struct tree *t, bool forget)
 {
-	t->doubted = ++t->serial; /* answers under way are older */
+	t->invalidated = ++t->serial; /* answers under way are older */
 	t->validated_until_ms = t->root_until_ms = 0;
 	invalidate_validity(&t->root->attr_until_ms, forget);
 	if (forget || t->timed_until_ms > tree_now_ms())

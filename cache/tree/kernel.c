@@ -192,7 +192,7 @@ void kernel_forgets_inode_locked(struct tree *t, struct inode *i, bool pages)
 	if (!has_attr && !(pages && uses_pages(i)))
 		return;
 	i->kernel_until_ms = 0;
-	tell_locked(t, &(struct tree_told){ .inode = i, .pages = pages });
+	tell_locked(t, &(struct tree_report){ .inode = i, .pages = pages });
 }
 
 void tree_drop_pages(struct tree *t, struct inode *i)
@@ -216,7 +216,7 @@ void kernel_forgets_name_locked(
 		negative_drop_locked(t, a);
 	if (d)
 		d->kernel_until_ms = 0;
-	tell_locked(t, &(struct tree_told){ .dir = dir, .name = name, .is_gone = is_gone });
+	tell_locked(t, &(struct tree_report){ .dir = dir, .name = name, .is_gone = is_gone });
 }
 
 void kernel_forgets_absent_locked(struct tree *t, struct inode *dir)
@@ -224,7 +224,7 @@ void kernel_forgets_absent_locked(struct tree *t, struct inode *dir)
 	while (dir->extra && !LIST_EMPTY(&dir->extra->negatives)) {
 		struct negative *a = LIST_FIRST(&dir->extra->negatives);
 
-		tell_locked(t, &(struct tree_told){ .dir = dir, .name = a->name });
+		tell_locked(t, &(struct tree_report){ .dir = dir, .name = a->name });
 		negative_drop_locked(t, a);
 	}
 }
@@ -238,18 +238,18 @@ static bool is_held_again_locked(const struct tree *t, int64_t until_ms, int64_t
 }
 
 /*
- * An open file must be settled, for its pages: contents that changed within a clock tick look
+ * An open file must be stable, for its pages: contents that changed within a clock tick look
  * equal.
  */
 static bool keeps_attr_locked(const struct tree *t, const struct inode *i, int64_t now_ms)
 {
 	return is_held_again_locked(t, i->attr_until_ms, now_ms) && !i->changing &&
-		(!i->opens || i->settled) && i->kernel_attr == shown_hash_locked(t, i);
+		(!i->opens || i->stable) && i->kernel_attr == shown_hash_locked(t, i);
 }
 
 static bool keeps_negative_locked(struct tree *t, const struct negative *a, int64_t now_ms)
 {
-	return a->dir->complete && a->dir->changing == a->dir->foreseen &&
+	return a->dir->complete && a->dir->changing == a->dir->local_effects &&
 		is_held_again_locked(t, a->dir->complete_until_ms, now_ms) &&
 		!dentry_find_locked(t, a->dir, a->name);
 }

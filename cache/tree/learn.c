@@ -31,7 +31,7 @@ static bool contents_differ(const struct attr *a, const struct attr *b)
 }
 
 /* Whether the last change was at least a tick before `now`. */
-bool tree_settled_at(const struct attr *attr, struct timespec now)
+bool tree_stable_at(const struct attr *attr, struct timespec now)
 {
 	struct timespec c = attr->ctime;
 
@@ -40,7 +40,7 @@ bool tree_settled_at(const struct attr *attr, struct timespec now)
 	return (now.tv_sec - c.tv_sec) * 1000000000LL + (now.tv_nsec - c.tv_nsec) > CLOCK_TICK_NS;
 }
 
-bool tree_settled_by_times(const struct attr *attr)
+bool tree_stable_by_times(const struct attr *attr)
 {
 	return !time_equals(attr->mtime, attr->ctime);
 }
@@ -60,23 +60,23 @@ static bool is_newer(const struct inode *i, uint64_t seen)
 
 bool is_news_locked(const struct tree *t, const struct inode *i, uint64_t seen)
 {
-	return i->changed <= seen && t->doubted <= seen && !i->changing;
+	return i->changed <= seen && t->invalidated <= seen && !i->changing;
 }
 
 /* Once the tick has passed no change can follow within it. */
-static bool stays_settled_locked(const struct inode *i, const struct attr *attr)
+static bool stays_stable_locked(const struct inode *i, const struct attr *attr)
 {
-	return i->settled && version_of(&i->attr) == version_of(attr);
+	return i->stable && version_of(&i->attr) == version_of(attr);
 }
 
 /* A leased answer needs no newer answer with the same attributes. */
-static int64_t belief_in_news_locked(
+static int64_t validity_end_of_news_locked(
 	const struct tree *t, const struct inode *i, uint64_t seen, const struct tree_news *news)
 {
 	bool is_held =
 		i->attr_until_ms == TREE_HELD && version_of(&i->attr) == version_of(&news->attr);
 
-	return is_held ? TREE_HELD : plain_belief_locked(t, i, seen, news->until_ms);
+	return is_held ? TREE_HELD : plain_validity_end_locked(t, i, seen, news->until_ms);
 }
 
 /*
@@ -96,12 +96,11 @@ bool take_news_locked(struct tree *t, struct inode *i, uint64_t seen, const stru
 	const struct timespec atime = access_time_of_news_locked(i, &news->attr);
 	bool changed = S_ISREG(i->attr.mode) && contents_differ(&i->attr, &news->attr);
 
-	i->settled =
-		tree_settled_at(&news->attr, news->now) || stays_settled_locked(i, &news->attr);
-	i->attr_until_ms = belief_in_news_locked(t, i, seen, news);
+	i->stable = tree_stable_at(&news->attr, news->now) || stays_stable_locked(i, &news->attr);
+	i->attr_until_ms = validity_end_of_news_locked(t, i, seen, news);
 	if (i != t->root)
 		timed_locked(t, i->attr_until_ms);
-	awaited_ctime_told_locked(t, i, &news->attr);
+	awaited_ctime_received_locked(t, i, &news->attr);
 	i->attr = news->attr;
 	i->attr.atime = atime;
 	i->own = false;
@@ -231,7 +230,7 @@ static struct inode *inode_for_old_locked(
 		return i;
 	i = inode_learned_locked(t, attr, seen);
 	/* The event may have been about something in this directory. */
-	if (i && t->told_beyond > seen)
+	if (i && t->event_beyond > seen)
 		i->changed = dir->changed;
 	return i;
 }
@@ -244,17 +243,17 @@ bool is_absent_locked(const struct tree *t, const struct inode *dir)
 }
 
 static struct dentry *learn_dentry_locked(
-	struct tree *t, struct inode *dir, const char *name, struct inode *i, bool believed)
+	struct tree *t, struct inode *dir, const char *name, struct inode *i, bool is_valid)
 {
 	struct dentry *d = dentry_find_locked(t, dir, name);
 
-	if (d && believed)
+	if (d && is_valid)
 		replace_locked(t, d, i);
 	/*
 	 * An invalid answer's name is still the only way to an inode without one, unless the name
 	 * is known to be absent.
 	 */
-	if (!d && (believed || (!i->names && !is_absent_locked(t, dir))))
+	if (!d && (is_valid || (!i->names && !is_absent_locked(t, dir))))
 		d = dentry_new_locked(t, dir, name, i);
 	return d;
 }
@@ -279,24 +278,24 @@ struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *nam
 {
 	*changed = false;
 	pthread_mutex_lock(&t->lock);
-	bool believed = is_news_locked(t, dir, seen) &&
+	bool is_valid = is_news_locked(t, dir, seen) &&
 		!is_only_here_locked(dentry_find_locked(t, dir, name), seen);
-	struct inode *i = believed ? inode_for_locked(t, dir, name, &news->attr, seen)
+	struct inode *i = is_valid ? inode_for_locked(t, dir, name, &news->attr, seen)
 				   : inode_for_old_locked(t, dir, name, &news->attr, seen);
 
 	if (i) {
 		i->pins++;
 		inode_wake_locked(t, i);
-		struct dentry *d = learn_dentry_locked(t, dir, name, i, believed);
+		struct dentry *d = learn_dentry_locked(t, dir, name, i, is_valid);
 
-		if (d && believed)
+		if (d && is_valid)
 			d->listed = t->listings;
-		if (d && believed)
-			d->until_ms = belief_locked(t, dir, seen, news->name_until_ms);
+		if (d && is_valid)
+			d->until_ms = validity_end_locked(t, dir, seen, news->name_until_ms);
 		if (S_ISDIR(i->attr.mode))
 			note_unwatched_locked(t, i);
 		/* An inode that changed here keeps the attributes of its own change's answer. */
-		if (believed && is_news_locked(t, i, seen))
+		if (is_valid && is_news_locked(t, i, seen))
 			*changed = take_news_locked(t, i, seen, news);
 		else
 			pass_news_locked(i, news);
@@ -311,7 +310,7 @@ bool tree_is_named(struct tree *t, struct inode *i, const struct attr *answered)
 {
 	pthread_mutex_lock(&t->lock);
 	bool is_changing =
-		i->changing || i->owed || i->provisional || inode_extra_locked(i)->replacing;
+		i->changing || i->unsynced || i->provisional || inode_extra_locked(i)->replacing;
 	bool is_answered = is_same_file(&i->attr, answered) && (i->names || i->opens);
 
 	pthread_mutex_unlock(&t->lock);
@@ -322,9 +321,9 @@ bool tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint
 {
 	pthread_mutex_lock(&t->lock);
 	struct dentry *d = dentry_find_locked(t, dir, name);
-	bool believed = is_news_locked(t, dir, seen) && !is_only_here_locked(d, seen);
+	bool is_valid = is_news_locked(t, dir, seen) && !is_only_here_locked(d, seen);
 
-	if (believed) {
+	if (is_valid) {
 		if (d)
 			dentry_lost_locked(t, d);
 		resolve_learned_locked(t, dir, name, seen);
@@ -332,7 +331,7 @@ bool tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint
 		d->inode->maybe_foreign = true;
 	}
 	pthread_mutex_unlock(&t->lock);
-	return believed;
+	return is_valid;
 }
 
 /*

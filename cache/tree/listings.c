@@ -38,17 +38,17 @@ static void drop_unlisted_locked(struct tree *t, struct inode *dir, const struct
 bool tree_learn_complete(struct tree *t, struct inode *dir, const struct tree_listing *l)
 {
 	pthread_mutex_lock(&t->lock);
-	bool believed = is_news_locked(t, dir, l->seen);
+	bool is_valid = is_news_locked(t, dir, l->seen);
 
-	if (believed) {
+	if (is_valid) {
 		drop_unlisted_locked(t, dir, l);
 		dir->complete = true;
-		dir->complete_until_ms = belief_locked(t, dir, l->seen, l->name_until_ms);
-		dir->listed_until_ms = belief_locked(t, dir, l->seen, l->until_ms);
+		dir->complete_until_ms = validity_end_locked(t, dir, l->seen, l->name_until_ms);
+		dir->listed_until_ms = validity_end_locked(t, dir, l->seen, l->until_ms);
 		resolve_complete_locked(t, dir, l->seen);
 	}
 	pthread_mutex_unlock(&t->lock);
-	return believed;
+	return is_valid;
 }
 
 static void raise_from(int64_t *until_ms, int64_t from_ms, int64_t to_ms)
@@ -75,8 +75,8 @@ void tree_extend_validity(struct tree *t, struct inode *dir, const struct tree_l
 	const struct tree_listing *until)
 {
 	pthread_mutex_lock(&t->lock);
-	/* A doubt leaves a time that is over as it is: nothing may revive that. */
-	if (t->doubted <= from->seen)
+	/* An invalidation leaves a time that is over as it is: nothing may revive that. */
+	if (t->invalidated <= from->seen)
 		extend_validity_locked(t, dir, from, until);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -109,16 +109,16 @@ uint32_t tree_awaited(struct tree *t, const struct inode *dir)
 
 bool is_complete_locked(const struct tree *t, const struct inode *dir, int64_t now_ms)
 {
-	bool is_told = dir->provisional || is_valid_locked(t, dir->complete_until_ms, now_ms);
+	bool is_valid = dir->provisional || is_valid_locked(t, dir->complete_until_ms, now_ms);
 
-	return dir->complete && dir->changing == dir->foreseen && is_told;
+	return dir->complete && dir->changing == dir->local_effects && is_valid;
 }
 
 static bool is_listed_locked(const struct tree *t, const struct inode *dir, int64_t now_ms)
 {
-	bool is_told = dir->provisional || is_valid_locked(t, dir->listed_until_ms, now_ms);
+	bool is_valid = dir->provisional || is_valid_locked(t, dir->listed_until_ms, now_ms);
 
-	return is_complete_locked(t, dir, now_ms) && is_told;
+	return is_complete_locked(t, dir, now_ms) && is_valid;
 }
 
 bool tree_is_listed(struct tree *t, const struct inode *dir, int64_t now_ms)

@@ -12,13 +12,13 @@
  */
 static void change_begins_locked(struct tree *t, const struct tree_scope *s, struct inode *i)
 {
-	if (!s->has_local_effect || !i->foreseen)
+	if (!s->has_local_effect || !i->local_effects)
 		i->changed = s->begun;
 	if (!s->has_local_effect)
 		take_back_locked(t, i);
 	i->maybe_foreign |= !s->has_local_effect;
 	i->changing++;
-	i->foreseen += s->has_local_effect;
+	i->local_effects += s->has_local_effect;
 	i->pins++;
 	inode_wake_locked(t, i);
 }
@@ -27,12 +27,12 @@ static void change_ends_locked(
 	struct tree *t, const struct tree_scope *s, struct inode *i, uint64_t ended)
 {
 	i->changing--;
-	i->foreseen -= s->has_local_effect;
-	if (s->has_local_effect && i->foreseen)
+	i->local_effects -= s->has_local_effect;
+	if (s->has_local_effect && i->local_effects)
 		return;
 	i->changed = ended;
-	if (!i->foreseen) {
-		stray_ends_locked(t, i);
+	if (!i->local_effects) {
+		local_move_ends_locked(t, i);
 		take_back_locked(t, i);
 	}
 }
@@ -112,8 +112,8 @@ bool adopt_locked(struct tree *t, struct inode *i, const struct tree_scope *s,
 
 	if (same && alone) {
 		set_own_attr_locked(t, i, attr);
-		i->attr_until_ms = belief_locked(t, i, s->begun, until_ms);
-		i->settled = tree_settled_by_times(attr);
+		i->attr_until_ms = validity_end_locked(t, i, s->begun, until_ms);
+		i->stable = tree_stable_by_times(attr);
 	} else {
 		take_back_locked(t, i);
 		i->attr_until_ms = 0;
@@ -164,7 +164,7 @@ void tree_move_ends(struct tree *t, struct inode *one, struct inode *two)
 		move_ends_locked(t, one);
 	if (two)
 		move_ends_locked(t, two);
-	pthread_cond_broadcast(&t->settled);
+	pthread_cond_broadcast(&t->move_ended);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -183,7 +183,7 @@ void tree_let_moves(struct tree *t)
 {
 	pthread_mutex_lock(&t->lock);
 	t->stops--;
-	pthread_cond_broadcast(&t->settled);
+	pthread_cond_broadcast(&t->move_ended);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -235,13 +235,13 @@ static void take_made_locked(struct tree *t, struct inode *i, const struct tree_
 {
 	take_back_locked(t, i);
 	i->attr = news->attr;
-	i->attr_until_ms = belief_locked(t, i, news->begun, news->until_ms);
-	i->settled = false;
+	i->attr_until_ms = validity_end_locked(t, i, news->begun, news->until_ms);
+	i->stable = false;
 	i->changed = ++t->serial;
 	i->made_here = S_ISDIR(news->attr.mode);
 	if (S_ISDIR(news->attr.mode) && news->attr.nlink <= 2 && !i->children) {
 		i->complete = true; /* a new directory is empty */
-		i->complete_until_ms = belief_locked(t, i, news->begun, news->name_until_ms);
+		i->complete_until_ms = validity_end_locked(t, i, news->begun, news->name_until_ms);
 	}
 	if (news->link && !inode_extra_locked(i)->link)
 		inode_set_link_locked(i, news->link);
@@ -264,7 +264,7 @@ struct inode *tree_made(
 		take_made_locked(t, i, news);
 	}
 	if (d)
-		d->until_ms = i ? belief_locked(t, dir, news->begun, news->name_until_ms) : 0;
+		d->until_ms = i ? validity_end_locked(t, dir, news->begun, news->name_until_ms) : 0;
 	else
 		dir->complete = false;
 	pthread_mutex_unlock(&t->lock);
@@ -303,7 +303,7 @@ static void name_locked(struct tree *t, struct inode *dir, const char *name, str
 	}
 	kernel_moves_name(t, i);
 	i->gone = false;
-	stray_begins_locked(t, i);
+	local_move_begins_locked(t, i);
 }
 
 void tree_named(
@@ -396,8 +396,8 @@ void tree_exchanged(
 			? a->kernel_until_ms
 			: b->kernel_until_ms;
 		kernel_uses_until_locked(t, a->kernel_until_ms);
-		stray_begins_locked(t, first);
-		stray_begins_locked(t, second);
+		local_move_begins_locked(t, first);
+		local_move_begins_locked(t, second);
 		places_moved_locked(t, first, first_depth);
 		places_moved_locked(t, second, second_depth);
 		first->pins--;

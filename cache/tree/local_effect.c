@@ -78,7 +78,7 @@ static void apply_local_locked(struct tree *t, struct inode *i, const struct tre
 	if (i->extra && (f->is_forgotten || (f->asker && f->asker == i->extra->delegated_to)))
 		i->extra->delegated_to = 0;
 	set_own_attr_locked(t, i, &attr);
-	i->settled = false;
+	i->stable = false;
 }
 
 void tree_apply_local(struct tree *t, struct inode *i, const struct tree_local_effect *f)
@@ -91,37 +91,37 @@ void tree_apply_local(struct tree *t, struct inode *i, const struct tree_local_e
 static void adopt_answer_locked(struct tree *t, const struct tree_scope *s, struct inode *i,
 	const struct attr *attr, int64_t until_ms)
 {
-	struct attr foreseen = i->attr;
-	struct timespec shown = shown_ctime_locked(i, foreseen.ctime);
+	struct attr applied = i->attr;
+	struct timespec shown = shown_ctime_locked(i, applied.ctime);
 
 	if (!adopt_locked(t, i, s, attr, until_ms)) {
 		await_ctime_locked(t, i, attr->ctime);
 		return;
 	}
-	if (is_as_applied(&foreseen, &i->attr))
+	if (is_as_applied(&applied, &i->attr))
 		keep_ctime_locked(i, shown);
 	note_shown_locked(t, i, attr);
 	note_link_locked(t, i);
 }
 
-void tree_answered(struct tree *t, const struct tree_scope *s, struct inode *i,
+void tree_confirm(struct tree *t, const struct tree_scope *s, struct inode *i,
 	const struct attr *attr, int64_t until_ms)
 {
 	pthread_mutex_lock(&t->lock);
 	if (i->provisional)
 		take_identity_locked(t, i, attr);
-	bool has_more = i->changing == i->foreseen && !is_only_change_locked(s, i);
+	bool has_more = i->changing == i->local_effects && !is_only_change_locked(s, i);
 
 	if (!has_more || !is_same_file(&i->attr, attr))
 		adopt_answer_locked(t, s, i, attr, until_ms);
 	pthread_mutex_unlock(&t->lock);
 }
 
-void tree_answered_untold(struct tree *t, struct inode *i, struct timespec ctime)
+void tree_confirm_unknown(struct tree *t, struct inode *i, struct timespec ctime)
 {
 	pthread_mutex_lock(&t->lock);
 	take_back_locked(t, i);
-	if (i->foreseen) {
+	if (i->local_effects) {
 		await_ctime_locked(t, i, ctime);
 		note_shown_locked(t, i, &i->attr);
 	}
@@ -132,7 +132,7 @@ void tree_answered_untold(struct tree *t, struct inode *i, struct timespec ctime
 
 static bool has_local_effect_locked(const struct tree *t, const struct inode *i)
 {
-	return (i->foreseen || i->provisional) && i->changing == i->foreseen &&
+	return (i->local_effects || i->provisional) && i->changing == i->local_effects &&
 		is_attr_valid_locked(t, i, tree_now_ms());
 }
 
@@ -152,10 +152,10 @@ bool tree_base(struct tree *t, struct inode *i, struct attr *out)
 	int64_t now_ms = tree_now_ms();
 
 	pthread_mutex_lock(&t->lock);
-	bool is_trusted = is_valid_locked(t, i->attr_until_ms, now_ms) ||
+	bool is_valid = is_valid_locked(t, i->attr_until_ms, now_ms) ||
 		is_invalid_locked(t, i->attr_until_ms, now_ms);
-	bool known = i->settled && !i->changing && S_ISREG(i->attr.mode) && is_trusted &&
-		!is_put_off_locked(t, i);
+	bool known = i->stable && !i->changing && S_ISREG(i->attr.mode) && is_valid &&
+		!has_deferred_event_locked(t, i);
 
 	*out = i->attr;
 	i->maybe_foreign = false;
@@ -179,7 +179,7 @@ static int64_t read_ahead_until_locked(const struct tree *t, const struct inode 
 	return i->provisional ? INT64_MAX : valid_until_locked(t, i->attr_until_ms);
 }
 
-#define LENT_TO_SEVERAL (-1)
+#define DELEGATED_TO_SEVERAL (-1)
 
 static void note_delegated(struct inode_extra *x, pid_t asker, int64_t until_ms)
 {
@@ -187,7 +187,7 @@ static void note_delegated(struct inode_extra *x, pid_t asker, int64_t until_ms)
 
 	if (!x->delegated_to || x->delegated_until_ms < until_ms)
 		x->delegated_until_ms = until_ms;
-	x->delegated_to = is_alone ? asker : LENT_TO_SEVERAL;
+	x->delegated_to = is_alone ? asker : DELEGATED_TO_SEVERAL;
 }
 
 static int64_t delegated_until_locked(const struct tree *t, const struct inode *i,
@@ -227,7 +227,7 @@ void take_back_locked(struct tree *t, struct inode *i)
 	struct inode_extra *x = i->extra;
 
 	if (x && x->delegated_to && x->delegated_until_ms > tree_now_ms())
-		tell_locked(t, &(struct tree_told){ .inode = i, .revoked = true });
+		tell_locked(t, &(struct tree_report){ .inode = i, .revoked = true });
 	if (x)
 		x->delegated_to = 0;
 }

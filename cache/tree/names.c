@@ -141,7 +141,7 @@ static bool is_nameless_locked(const struct tree *t, const struct inode *i)
 
 static bool is_under_change(const struct inode *i)
 {
-	return i->changing || i->owed || i->provisional || i->moving;
+	return i->changing || i->unsynced || i->provisional || i->moving;
 }
 
 /* Drops a name. A directory that is lost with it is pinned and put at the head of `lost`. */

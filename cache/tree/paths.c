@@ -158,7 +158,7 @@ enum err tree_path(
 	tree_path_release(out);
 	choose_name_locked(t, i);
 	out->stamp = path_stamp_locked(t, i, &moving);
-	out->is_unsynced = i->foreseen || path_is_unsynced_locked(t, i);
+	out->is_unsynced = i->local_effects || path_is_unsynced_locked(t, i);
 	out->dir = i->names ? i->names->dir : NULL;
 	out->text = path_build_locked(t, i, name);
 	pthread_mutex_unlock(&t->lock);

@@ -50,8 +50,8 @@ static void note_made_locked(struct tree *t, struct inode *dir, struct inode *i,
 	i->provisional = true;
 	i->made_here = true;
 	i->own = true;
-	i->attr_until_ms = belief_locked(t, i, made, news->until_ms);
-	d->until_ms = belief_locked(t, dir, made, news->name_until_ms);
+	i->attr_until_ms = validity_end_locked(t, i, made, news->until_ms);
+	d->until_ms = validity_end_locked(t, dir, made, news->name_until_ms);
 	if (S_ISDIR(i->attr.mode)) {
 		i->complete = true;
 		i->complete_until_ms = d->until_ms;
@@ -116,7 +116,7 @@ void take_identity_locked(struct tree *t, struct inode *i, const struct attr *at
 		inode_hash_locked(t, i);
 }
 
-void tree_placed(struct tree *t, struct inode *i, const struct attr *attr)
+void tree_rebind(struct tree *t, struct inode *i, const struct attr *attr)
 {
 	pthread_mutex_lock(&t->lock);
 	uint64_t own = inode_extra_locked(i)->shown_ino, shown = own ? own : i->attr.ino;
@@ -171,9 +171,9 @@ static bool is_found_locked(
 void tree_copied_up(struct tree *t, struct inode *i, const char *path, const char *path2,
 	unsigned ended, const struct attr *attr)
 {
-	tree_placed(t, i, attr);
+	tree_rebind(t, i, attr);
 	pthread_mutex_lock(&t->lock);
-	bool is_found = i->owed <= ended && is_found_locked(t, i, path, path2);
+	bool is_found = i->unsynced <= ended && is_found_locked(t, i, path, path2);
 
 	for (struct dentry *d = i->names, *next; d && is_found; d = next) {
 		next = d->next_of_inode;
@@ -262,64 +262,64 @@ void tree_refused_made(struct tree *t, struct inode *i)
 
 bool is_only_here_locked(const struct dentry *d, uint64_t seen)
 {
-	return d && (d->inode->owed || inode_extra_locked(d->inode)->replaced > seen);
+	return d && (d->inode->unsynced || inode_extra_locked(d->inode)->replaced > seen);
 }
 
 void tree_mark_unsynced(struct tree *t, struct inode *i, int delta)
 {
 	pthread_mutex_lock(&t->lock);
-	i->owed += (unsigned)delta;
+	i->unsynced += (unsigned)delta;
 	pthread_mutex_unlock(&t->lock);
 }
 
-static struct inode *owing_locked(const struct tree *t, struct inode *i)
+static struct inode *unsynced_ancestor_locked(const struct tree *t, struct inode *i)
 {
-	while (!i->owed && !i->provisional && i != t->root && i->names)
+	while (!i->unsynced && !i->provisional && i != t->root && i->names)
 		i = i->names->dir;
-	return i->owed || i->provisional ? i : NULL;
+	return i->unsynced || i->provisional ? i : NULL;
 }
 
 bool path_is_unsynced_locked(const struct tree *t, const struct inode *i)
 {
-	return owing_locked(t, (struct inode *)i);
+	return unsynced_ancestor_locked(t, (struct inode *)i);
 }
 
 bool tree_path_is_unsynced(struct tree *t, const struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
-	bool owes = path_is_unsynced_locked(t, i);
+	bool is_unsynced = path_is_unsynced_locked(t, i);
 
 	pthread_mutex_unlock(&t->lock);
-	return owes;
+	return is_unsynced;
 }
 
-static struct inode *owing_on_any_locked(const struct tree *t, struct inode *i)
+static struct inode *unsynced_on_any_locked(const struct tree *t, struct inode *i)
 {
-	struct inode *owing = owing_locked(t, i);
+	struct inode *unsynced = unsynced_ancestor_locked(t, i);
 
-	for (const struct dentry *d = i->names; d && !owing; d = d->next_of_inode)
-		owing = owing_locked(t, d->dir);
-	return owing;
+	for (const struct dentry *d = i->names; d && !unsynced; d = d->next_of_inode)
+		unsynced = unsynced_ancestor_locked(t, d->dir);
+	return unsynced;
 }
 
-struct inode *tree_owing_on_paths(struct tree *t, struct inode *i)
-{
-	pthread_mutex_lock(&t->lock);
-	struct inode *owing = owing_on_any_locked(t, i);
-
-	if (owing)
-		owing->pins++;
-	pthread_mutex_unlock(&t->lock);
-	return owing;
-}
-
-struct inode *tree_owing_on_path(struct tree *t, struct inode *i)
+struct inode *tree_unsynced_on_paths(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
-	struct inode *owing = owing_locked(t, i);
+	struct inode *unsynced = unsynced_on_any_locked(t, i);
 
-	if (owing)
-		owing->pins++;
+	if (unsynced)
+		unsynced->pins++;
 	pthread_mutex_unlock(&t->lock);
-	return owing;
+	return unsynced;
+}
+
+struct inode *tree_unsynced_on_path(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	struct inode *unsynced = unsynced_ancestor_locked(t, i);
+
+	if (unsynced)
+		unsynced->pins++;
+	pthread_mutex_unlock(&t->lock);
+	return unsynced;
 }

@@ -14,7 +14,7 @@ int64_t tree_now_ms(void)
 
 bool tree_wait_locked(struct tree *t, int64_t end_ms)
 {
-	return condition_wait_until(&t->settled, &t->lock, end_ms);
+	return condition_wait_until(&t->move_ended, &t->lock, end_ms);
 }
 
 /* ---- Life ---- */
@@ -29,14 +29,14 @@ struct tree *tree_new(const struct attr *root, size_t idle_max)
 	t->held_from = UINT64_MAX;
 	LIST_INIT(&t->under_way);
 	TAILQ_INIT(&t->negatives);
-	TAILQ_INIT(&t->late);
+	TAILQ_INIT(&t->deferred);
 	t->root = inode_new_locked(t, root);
 	if (!t->root) {
 		free(t->inodes);
 		return NULL;
 	}
 	pthread_mutex_init(&t->lock, NULL);
-	condition_init(&t->settled);
+	condition_init(&t->move_ended);
 	return take(t);
 }
 
@@ -75,7 +75,7 @@ void tree_free(struct tree *t)
 			inode_free_locked(t, t->inodes[b]);
 	free(t->names);
 	free(t->inodes);
-	pthread_cond_destroy(&t->settled);
+	pthread_cond_destroy(&t->move_ended);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
 }

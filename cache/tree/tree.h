@@ -50,7 +50,7 @@ struct inode_extra {
  */
 struct inode {
 	uint32_t magic;    /* INODE_MAGIC, checked where the kernel hands a number back */
-	bool settled : 1;  /* attributes read at least one clock tick after the last change */
+	bool stable : 1;   /* attributes read at least one clock tick after the last change */
 	bool removing : 1; /* an unlink without a staged copy is under way: do not open */
 	bool hashed : 1;   /* found by (dev, ino) */
 	bool gone : 1;     /* removed through the mount, no name left */
@@ -65,7 +65,8 @@ struct inode {
 	bool unwatched : 1;   /* the change stream does not report the entries of this directory */
 	bool provisional : 1; /* made here, not yet answered by the sandbox */
 	bool made_here : 1;   /* made by a change of this mount */
-	bool strays : 1; /* a directory that is moved locally: the sandbox still has the old path */
+	/* a directory that is moved locally: the sandbox still has the old path */
+	bool moved_locally : 1;
 	bool maybe_foreign : 1; /* maybe changed by others since tree_base() */
 	uint16_t moving;        /* renames and removals of its names under way */
 	struct attr attr;       /* as the sandbox has it */
@@ -74,8 +75,8 @@ struct inode {
 	/* The serial number of the last rename or removal of one of its names. */
 	uint64_t moved;
 	unsigned changing;       /* local changes under way */
-	unsigned foreseen;       /* changes under way whose local effect the attributes show */
-	unsigned owed;           /* pending changes of its own names */
+	unsigned local_effects;  /* changes under way whose local effect the attributes show */
+	unsigned unsynced;       /* pending changes of its own names */
 	unsigned pins;           /* uses inside the cache */
 	unsigned opens;          /* handles */
 	uint32_t awaited;        /* the listing under way that will list this directory; 0: none */
@@ -97,7 +98,7 @@ struct inode {
 		int64_t listed_until_ms;
 	};
 	struct inode_extra *extra; /* NULL, as for nearly all inodes: all zero */
-	struct inode_ops *backlog; /* pending ops: cache/write/writeback.h, under its lock */
+	struct inode_ops *pending; /* pending ops: cache/write/writeback.h, under its lock */
 	int64_t complete_until_ms;
 	struct dentry *names;    /* dentries of this inode */
 	struct dentry *children; /* a directory's dentries */
@@ -276,7 +277,7 @@ enum err tree_learn_attr(struct tree *t, struct inode *i, uint64_t seen,
 bool tree_give_negative(struct tree *t, struct inode *dir, const char *name, int64_t until_ms);
 
 /* One report to the observer: an inode, a name in a directory, or a change by others. */
-struct tree_told {
+struct tree_report {
 	struct inode *inode, *dir;
 	bool pages;   /* an inode's contents are outdated, too */
 	bool revoked; /* an inode's delegated attributes end at once */
@@ -285,7 +286,7 @@ struct tree_told {
 	const struct watch_event *event; /* not NULL: a change by others */
 };
 
-typedef void (*tree_tell)(void *context, const struct tree_told *told);
+typedef void (*tree_tell)(void *context, const struct tree_report *report);
 
 /*
  * Invalidates everything. Leased answers become valid again with the tree. tree_take_outdated()
@@ -357,7 +358,7 @@ void tree_change_begins(struct tree *t, struct tree_scope *s);
 void tree_change_touches(struct tree *t, struct tree_scope *s, struct inode *i);
 void tree_change_ends(struct tree *t, struct tree_scope *s);
 /* An event waits at most this long in a directory where local changes never pause. */
-#define TREE_LATE_MS 1000
+#define TREE_DEFERRED_MS 1000
 /*
  * Applies overdue deferred events. Needed while a change is deferred, since no end of a change does
  * it then.
@@ -440,13 +441,13 @@ bool tree_may_decide_once_listed(struct tree *t, struct inode *dir, int64_t now_
  * tree_adopt(). A provisional inode becomes the sandbox's. For an answer without attributes use
  * tree_invalidate().
  */
-void tree_answered(struct tree *t, const struct tree_scope *s, struct inode *i,
+void tree_confirm(struct tree *t, const struct tree_scope *s, struct inode *i,
 	const struct attr *attr, int64_t until_ms);
 /*
- * As tree_answered(), for an answer without attributes of `i`, which may have other names. The
+ * As tree_confirm(), for an answer without attributes of `i`, which may have other names. The
  * change was done at about `ctime`.
  */
-void tree_answered_untold(struct tree *t, struct inode *i, struct timespec ctime);
+void tree_confirm_unknown(struct tree *t, struct inode *i, struct timespec ctime);
 /*
  * The ctime to be shown of `i`, of which *attr is a copy. A local change keeps the ctime that was
  * shown, also after the answer, until the sandbox reports another change.
@@ -483,7 +484,7 @@ void tree_taken(struct tree *t, struct inode *i);
  * The sandbox moved `i` from staging to its path, where it is an inode with these attributes,
  * whichever inode it was before.
  */
-void tree_placed(struct tree *t, struct inode *i, const struct attr *attr);
+void tree_rebind(struct tree *t, struct inode *i, const struct attr *attr);
 /*
  * A change copied `i` up from a lower layer, where it had several names. The file is now another
  * inode, with these attributes, at the names that the change found or left at the paths (`path2`
@@ -531,9 +532,9 @@ void tree_mark_unsynced(struct tree *t, struct inode *i, int delta);
  */
 bool tree_path_is_unsynced(struct tree *t, const struct inode *i);
 /* The lowest such inode on the path, pinned; NULL: none. */
-struct inode *tree_owing_on_path(struct tree *t, struct inode *i);
-/* As tree_owing_on_path(), for every name of `i`. */
-struct inode *tree_owing_on_paths(struct tree *t, struct inode *i);
+struct inode *tree_unsynced_on_path(struct tree *t, struct inode *i);
+/* As tree_unsynced_on_path(), for every name of `i`. */
+struct inode *tree_unsynced_on_paths(struct tree *t, struct inode *i);
 
 /* ---- Moving ---- */
 
@@ -620,17 +621,17 @@ bool tree_pages_current(struct tree *t, struct inode *i);
  * Whether the attributes are younger than a clock tick of the sandbox: equal attributes need not
  * mean equal contents.
  */
-bool tree_unsettled(struct tree *t, struct inode *i);
+bool tree_is_unstable(struct tree *t, struct inode *i);
 /*
- * Whether attributes read when the sandbox's clock showed at least `now` are settled: no later
+ * Whether attributes read when the sandbox's clock showed at least `now` are stable: no later
  * contents have the same attributes.
  */
-bool tree_settled_at(const struct attr *attr, struct timespec now);
+bool tree_stable_at(const struct attr *attr, struct timespec now);
 /*
- * Whether attributes are settled whenever they were read. A write sets both times to one clock, so
+ * Whether attributes are stable whenever they were read. A write sets both times to one clock, so
  * a file with two different times has other attributes after its next write.
  */
-bool tree_settled_by_times(const struct attr *attr);
+bool tree_stable_by_times(const struct attr *attr);
 /*
  * Whether the size says where the contents end. File systems that make contents on reading do not
  * say so: /proc (size 0) and /sys (a page). Their files and directories have no blocks, and their
@@ -638,7 +639,7 @@ bool tree_settled_by_times(const struct attr *attr);
  */
 bool tree_size_is_true(struct tree *t, const struct inode *i);
 /*
- * Copies the attributes to *out. Whether they identify the contents: valid at `now_ms`, settled,
+ * Copies the attributes to *out. Whether they identify the contents: valid at `now_ms`, stable,
  * and no change under way.
  */
 bool tree_version(struct tree *t, struct inode *i, int64_t now_ms, struct attr *out);
@@ -671,7 +672,7 @@ bool tree_link_name_is_ours(
 	struct tree *t, struct inode *dir, const char *name, const struct inode *i);
 /*
  * `top` was made, linked or renamed. Records the paths of links whose texts were written here,
- * `top` itself and below, for later mounts. tree_answered() records links that the sandbox does not
+ * `top` itself and below, for later mounts. tree_confirm() records links that the sandbox does not
  * have yet.
  */
 void tree_note_links(struct tree *t, struct inode *top);
@@ -723,7 +724,7 @@ bool tree_is_bare(struct tree *t);
 /* Whether only the tree's validity is missing for the attributes. */
 bool tree_attr_is_invalid(struct tree *t, const struct inode *i, int64_t now_ms);
 /* Whether the attributes come from the sandbox, however long ago, and no later change is known. */
-bool tree_attr_was_told(struct tree *t, const struct inode *i);
+bool tree_attr_is_from_sandbox(struct tree *t, const struct inode *i);
 bool tree_entries_are_invalid(struct tree *t, const struct inode *dir, int64_t now_ms);
 
 /* ---- The change stream ---- */
@@ -906,7 +907,7 @@ uint64_t tree_whole_max(struct tree *t, const struct inode *i);
  */
 bool tree_is_gits(struct tree *t, const struct inode *i);
 
-struct tree_gathering {
+struct tree_file_query {
 	enum tree_reach reach;
 	size_t files_max;
 	uint64_t bytes_max; /* the sum of all files, except the first */
@@ -932,7 +933,7 @@ struct tree_gathering {
  * Returns the count; `out` has room for files_max, which is at least 1. 0: `first` has no path.
  */
 size_t tree_gather_files(struct tree *t, struct inode *first, int64_t now_ms,
-	const struct tree_gathering *g, struct tree_file *out);
+	const struct tree_file_query *g, struct tree_file *out);
 void tree_file_release(struct tree *t, struct tree_file *f);
 
 /* The directory above `i`, only to be compared with; NULL: none. */

@@ -27,7 +27,7 @@ struct dentry {
 };
 
 /* Powers of two. */
-#define LATE_BUCKETS     1024
+#define DEFERRED_BUCKETS 1024
 #define NEGATIVE_BUCKETS 1024
 
 /* A directory that the kernel may still have at its path before a rename of ours. */
@@ -43,14 +43,14 @@ struct moved_dir {
 #define TREE_MOVED_DIRS 16
 
 struct tree {
-	pthread_mutex_t lock;   /* guards everything below and every inode and dentry */
-	pthread_cond_t settled; /* a move or a removal ended */
+	pthread_mutex_t lock;      /* guards everything below and every inode and dentry */
+	pthread_cond_t move_ended; /* a move or a removal ended */
 	struct inode *root;
 	uint64_t serial;       /* the number of the last step of a local change */
 	uint64_t provisionals; /* the last number that was given to a provisional inode */
-	uint64_t doubted;      /* the serial number of the last invalidation of everything */
+	uint64_t invalidated;  /* the serial number of the last invalidation of everything */
 	/* The serial number of the last change by others outside the known tree. */
-	uint64_t told_beyond;
+	uint64_t event_beyond;
 	/* Answers to questions from this serial number on may be leased; UINT64_MAX: none. */
 	uint64_t held_from;
 	int64_t validated_until_ms; /* leased answers are valid until then, monotonic; 0: invalid */
@@ -68,16 +68,17 @@ struct tree {
 	struct path_set unwatched; /* directories that the stream does not report */
 	bool is_blind;             /* `unwatched` is full: nothing is leased */
 	TAILQ_HEAD(, deferred_event)
-	late; /* deferred events, in the order of arrival */
-	LIST_HEAD(, deferred_event) late_by_name[LATE_BUCKETS], late_by_dir[LATE_BUCKETS];
-	size_t late_count;
+	deferred; /* deferred events, in the order of arrival */
+	LIST_HEAD(, deferred_event)
+	deferred_by_name[DEFERRED_BUCKETS], deferred_by_dir[DEFERRED_BUCKETS];
+	size_t deferred_count;
 	int64_t deferred_event_resolved_ms; /* when overdue events were last resolved */
 	struct shown *shown;                /* set before the first event, as are the next two */
 	tree_tell tell;
 	void *tell_context;
-	unsigned strays; /* directories that are moved locally */
-	bool has_missed; /* an event may have been about something below such a directory */
-	unsigned moves;  /* renames under way */
+	unsigned moved_locally; /* directories that are moved locally */
+	bool has_missed;        /* an event may have been about something below such a directory */
+	unsigned moves;         /* renames under way */
 	struct moved_dir moved_dirs[TREE_MOVED_DIRS]; /* places.c */
 	uint64_t rose;      /* the serial number of the last rename that brought a directory up */
 	int64_t climbed_ms; /* when a link's text that climbs was last shown */
@@ -120,7 +121,7 @@ struct tree {
 		for (struct inode *i = (t)->inodes[bucket_]; i; i = i->next_in_bucket)
 
 int64_t tree_now_ms(void);
-/* Waits on `settled`; false at `end_ms`. */
+/* Waits on `move_ended`; false at `end_ms`. */
 bool tree_wait_locked(struct tree *t, int64_t end_ms);
 
 /* The version of the contents: two equal versions of an inode have the same bytes. */
@@ -281,12 +282,13 @@ bool is_invalid_locked(const struct tree *t, int64_t until_ms, int64_t now_ms);
  * The validity of an answer about `i` to a question of serial number `asked`: leased if possible,
  * else `until_ms`.
  */
-int64_t plain_belief_locked(
+int64_t plain_validity_end_locked(
 	const struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms);
 /* Notes and returns an end of validity, for all but the root's attributes. */
 int64_t timed_locked(struct tree *t, int64_t until_ms);
-/* plain_belief_locked() with timed_locked(). */
-int64_t belief_locked(struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms);
+/* plain_validity_end_locked() with timed_locked(). */
+int64_t validity_end_locked(
+	struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms);
 /* Whether any change of `i` is reported at once, or was when the tree was last valid. */
 bool is_maybe_foreign_locked(const struct tree *t, const struct inode *i);
 /* Ends the lease of the attributes: they stay valid for as long as any that cannot be leased. */
@@ -332,18 +334,19 @@ void forget_ctime_locked(struct inode *i);
  */
 void await_ctime_locked(struct tree *t, struct inode *i, struct timespec ctime);
 /* Takes this next report, before the attributes are set. */
-void awaited_ctime_told_locked(const struct tree *t, struct inode *i, const struct attr *told);
+void awaited_ctime_received_locked(
+	const struct tree *t, struct inode *i, const struct attr *reported);
 /* Records for later mounts what is shown of `i` otherwise than `real`, the sandbox's state. */
 void note_shown_locked(const struct tree *t, const struct inode *i, const struct attr *real);
 /* Applies the record of a file that this mount has just learned of. */
 void find_shown_locked(struct tree *t, struct inode *i);
 /* Whether the local effect came true, except for what only the sandbox can say. */
-bool is_as_applied(const struct attr *foreseen, const struct attr *now);
+bool is_as_applied(const struct attr *applied, const struct attr *now);
 
 /* ---- events.c ---- */
 
 /* Calls the function set by tree_tells(). */
-void tell_locked(const struct tree *t, const struct tree_told *told);
+void tell_locked(const struct tree *t, const struct tree_report *reported);
 /* The deepest known directory on `path`; *rest: the part of the path beyond it. */
 struct inode *deepest_locked(struct tree *t, const char *path, const char **rest);
 /*
@@ -362,17 +365,17 @@ void news_locked(struct tree *t, struct inode *dir, const char *name, struct den
  * A local change moves `i`. Of a directory, events by its old path are not understood until the
  * change is applied.
  */
-void stray_begins_locked(struct tree *t, struct inode *i);
+void local_move_begins_locked(struct tree *t, struct inode *i);
 /* The last local change of `i` ended. All below is invalidated if an event was missed meanwhile. */
-void stray_ends_locked(struct tree *t, struct inode *i);
+void local_move_ends_locked(struct tree *t, struct inode *i);
 
 /* ---- deferred_events.c ---- */
 
 /* Defers an event. */
-void put_off_locked(
+void defer_event_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event);
 /* Whether an event of a name of `i` is deferred. */
-bool is_put_off_locked(struct tree *t, const struct inode *i);
+bool has_deferred_event_locked(struct tree *t, const struct inode *i);
 /* A change of ours of `i` ended: resolves the deferred events of `i` and of names in it. */
 void resolve_late_locked(struct tree *t, struct inode *i);
 /*

@@ -52,7 +52,7 @@ int64_t timed_locked(struct tree *t, int64_t until_ms)
 }
 
 /* Neither an audit nor the change stream reports changes on other file systems or in staging. */
-int64_t plain_belief_locked(
+int64_t plain_validity_end_locked(
 	const struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms)
 {
 	bool is_late_enough = asked >= t->held_from || (asked && asked == t->held_alone);
@@ -62,9 +62,9 @@ int64_t plain_belief_locked(
 	return is_held && until_ms ? TREE_HELD : until_ms;
 }
 
-int64_t belief_locked(struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms)
+int64_t validity_end_locked(struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms)
 {
-	return timed_locked(t, plain_belief_locked(t, i, asked, until_ms));
+	return timed_locked(t, plain_validity_end_locked(t, i, asked, until_ms));
 }
 
 void tree_holds(struct tree *t, int64_t timed_ms, int64_t validated_until_ms)
@@ -80,7 +80,7 @@ void tree_holds(struct tree *t, int64_t timed_ms, int64_t validated_until_ms)
 bool tree_validate(struct tree *t, int64_t until_ms, const struct tree_listing *audit)
 {
 	pthread_mutex_lock(&t->lock);
-	bool is_late_enough = !audit || t->doubted <= audit->seen;
+	bool is_late_enough = !audit || t->invalidated <= audit->seen;
 
 	if (is_late_enough) {
 		t->validated_until_ms = until_ms;
@@ -128,10 +128,10 @@ void tree_validate_longer(struct tree *t, int64_t until_ms)
 bool tree_is_valid(struct tree *t, int64_t now_ms)
 {
 	pthread_mutex_lock(&t->lock);
-	bool is_trusted = t->validated_until_ms > now_ms;
+	bool is_valid = t->validated_until_ms > now_ms;
 
 	pthread_mutex_unlock(&t->lock);
-	return is_trusted;
+	return is_valid;
 }
 
 bool tree_is_bare(struct tree *t)
@@ -146,28 +146,28 @@ bool tree_is_bare(struct tree *t)
 bool tree_attr_is_invalid(struct tree *t, const struct inode *i, int64_t now_ms)
 {
 	pthread_mutex_lock(&t->lock);
-	bool is_in_doubt = is_invalid_locked(t, i->attr_until_ms, now_ms);
+	bool is_invalid = is_invalid_locked(t, i->attr_until_ms, now_ms);
 
 	pthread_mutex_unlock(&t->lock);
-	return is_in_doubt;
+	return is_invalid;
 }
 
-bool tree_attr_was_told(struct tree *t, const struct inode *i)
+bool tree_attr_is_from_sandbox(struct tree *t, const struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
-	bool was_told = i->attr_until_ms && !i->changing && !i->provisional;
+	bool is_from_sandbox = i->attr_until_ms && !i->changing && !i->provisional;
 
 	pthread_mutex_unlock(&t->lock);
-	return was_told;
+	return is_from_sandbox;
 }
 
 bool tree_entries_are_invalid(struct tree *t, const struct inode *dir, int64_t now_ms)
 {
 	pthread_mutex_lock(&t->lock);
-	bool is_in_doubt = dir->complete && is_invalid_locked(t, dir->complete_until_ms, now_ms);
+	bool is_invalid = dir->complete && is_invalid_locked(t, dir->complete_until_ms, now_ms);
 
 	pthread_mutex_unlock(&t->lock);
-	return is_in_doubt;
+	return is_invalid;
 }
 
 bool is_maybe_foreign_locked(const struct tree *t, const struct inode *i)

@@ -11,7 +11,7 @@
 struct setting {
 	struct change *change;
 	struct tree_path path;
-	bool is_staged, is_beside;
+	bool is_staged, is_replacement;
 };
 
 static enum err describe_locked(
@@ -19,7 +19,7 @@ static enum err describe_locked(
 {
 	struct tree *t = p->cache->tree;
 	struct change *c = s->change;
-	const char *staged = writeback_staged_path_locked(p, i, c->set, &s->is_beside);
+	const char *staged = writeback_staged_path_locked(p, i, c->set, &s->is_replacement);
 	enum err kind = tree_path(t, i, NULL, &s->path, e);
 
 	s->is_staged = staged;
@@ -40,7 +40,7 @@ static enum err add_locked(struct writeback *p, struct inode *i, const struct se
 
 	if (kind)
 		return kind;
-	(*out)->is_beside = s->is_beside;
+	(*out)->is_replacement = s->is_replacement;
 	(*out)->may_wait = s->is_staged;
 	return ERR_OK;
 }
@@ -48,7 +48,7 @@ static enum err add_locked(struct writeback *p, struct inode *i, const struct se
 /* The youngest op of the file, where no attempt has failed since; NULL: none. */
 static struct op *youngest_locked(const struct writeback *p, const struct inode *i)
 {
-	struct op *last = i->backlog ? i->backlog->last : NULL;
+	struct op *last = i->pending ? i->pending->last : NULL;
 
 	return last && last->failures == writeback_failures_locked(p) ? last : NULL;
 }
@@ -59,7 +59,8 @@ static bool may_go_on_locked(
 {
 	const struct op *last = youngest_locked(p, i);
 
-	return last && op_may_set_more(last, s->change) && last->is_beside == s->is_beside;
+	return last && op_may_set_more(last, s->change) &&
+		last->is_replacement == s->is_replacement;
 }
 
 static enum err go_on_locked(
@@ -108,7 +109,7 @@ static enum err set_locked(
 	enum err kind = describe_locked(p, i, &s, e);
 
 	if (!kind && may_go_on_locked(p, i, &s))
-		kind = go_on_locked(p, i->backlog->last, change, e);
+		kind = go_on_locked(p, i->pending->last, change, e);
 	else if (!kind)
 		kind = add_locked(p, i, &s, &q, e);
 	tree_path_release(&s.path);

@@ -15,7 +15,7 @@ struct progress_deadline progress_deadline_of(const struct writeback *p, const s
 		.answers = p->answers,
 		.failures = p->failures,
 		.attempts = p->attempts,
-		.doubt_end_ms = monotonic_ms() + p->pause_ms };
+		.retry_end_ms = monotonic_ms() + p->pause_ms };
 }
 
 /* While a call waits, attempts follow each other sooner. */
@@ -36,10 +36,10 @@ static bool is_gone_locked(struct writeback *p, const struct progress_deadline *
 {
 	if (p->failure.kind != ERR_GONE)
 		return false;
-	if (p->failed_attempt > w->attempts || monotonic_ms() >= w->doubt_end_ms)
+	if (p->failed_attempt > w->attempts || monotonic_ms() >= w->retry_end_ms)
 		return true;
-	if (p->doubted < w->attempts) {
-		p->doubted = w->attempts;
+	if (p->disregarded < w->attempts) {
+		p->disregarded = w->attempts;
 		pthread_cond_broadcast(&p->changed);
 	}
 	return false;
@@ -95,24 +95,24 @@ enum err progress_deadline_wait_locked(
 /* ---- Urgent ops ---- */
 
 /* Whether a younger op that is wanted touches one of the inodes. */
-static bool is_needed(const struct op *q, uint64_t gathering)
+static bool is_needed(const struct op *q, uint64_t sweep)
 {
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
 		const struct inode *i = q->about.scope.inodes[n];
 
-		if (i && i->backlog->gathering == gathering)
+		if (i && i->pending->sweep == sweep)
 			return true;
 	}
 	return false;
 }
 
-static void mark(const struct op *q, uint64_t gathering)
+static void mark(const struct op *q, uint64_t sweep)
 {
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
 		struct inode *i = q->about.scope.inodes[n];
 
 		if (i)
-			i->backlog->gathering = gathering;
+			i->pending->sweep = sweep;
 	}
 }
 
@@ -126,9 +126,9 @@ struct save {
 	uint64_t load;
 };
 
-static bool is_needed_by(const struct op *q, const struct save *s, uint64_t gathering)
+static bool is_needed_by(const struct op *q, const struct save *s, uint64_t sweep)
 {
-	if (!is_needed(q, gathering))
+	if (!is_needed(q, sweep))
 		return false;
 	for (size_t n = 0; n < s->count; n++)
 		if (op_is_bound_to(s->all[n], q))
@@ -160,7 +160,7 @@ static bool save_add(struct save *s, struct op *q)
  */
 static void expedite_small_locked(struct writeback *p, const struct inode *i)
 {
-	uint64_t gathering = ++p->gatherings;
+	uint64_t sweep = ++p->sweeps;
 	struct save save = { 0 };
 	struct op *q;
 
@@ -170,11 +170,11 @@ static void expedite_small_locked(struct writeback *p, const struct inode *i)
 	{
 		if (q->is_barrier && save.count)
 			return;
-		if (!op_touches(q, i) && !is_needed_by(q, &save, gathering))
+		if (!op_touches(q, i) && !is_needed_by(q, &save, sweep))
 			continue;
 		if (q->is_barrier || !save_add(&save, q))
 			return;
-		mark(q, gathering);
+		mark(q, sweep);
 	}
 	for (size_t n = 0; n < save.count; n++)
 		save.all[n]->is_small_save = true;
@@ -183,17 +183,17 @@ static void expedite_small_locked(struct writeback *p, const struct inode *i)
 /* Sends the ops that touch `i`, and those that they need, before others. */
 static void expedite_locked(struct writeback *p, const struct inode *i)
 {
-	uint64_t gathering = ++p->gatherings;
-	bool is_behind_wall = false;
+	uint64_t sweep = ++p->sweeps;
+	bool is_behind_barrier = false;
 	struct op *q;
 
 	TAILQ_FOREACH_REVERSE(q, &p->queue, op_list, link)
 	{
-		if (!is_behind_wall && !op_touches(q, i) && !is_needed(q, gathering))
+		if (!is_behind_barrier && !op_touches(q, i) && !is_needed(q, sweep))
 			continue;
-		is_behind_wall |= q->is_barrier;
+		is_behind_barrier |= q->is_barrier;
 		q->is_urgent = true;
-		mark(q, gathering);
+		mark(q, sweep);
 	}
 	expedite_small_locked(p, i);
 	senders_wake_locked(p);
@@ -223,7 +223,7 @@ static uint64_t first_unsynced_locked(const struct writeback *p, const struct in
  * Returns when no op that touches the inode and was queued before the call is left. `b` stays
  * meanwhile.
  */
-static enum err settle_locked(
+static enum err wait_until_applied_locked(
 	struct writeback *p, struct inode_ops *b, const struct call *call, struct error *e)
 {
 	struct progress_deadline w = progress_deadline_of(p, call);
@@ -232,7 +232,7 @@ static enum err settle_locked(
 
 	expedite_locked(p, b->inode);
 	b->waiters++;
-	while (!kind && b->owes && first_unsynced_locked(p, b->inode) <= last)
+	while (!kind && b->in_queue && first_unsynced_locked(p, b->inode) <= last)
 		kind = progress_deadline_wait_locked(p, &w, e);
 	b->waiters--;
 	return kind;
@@ -262,35 +262,36 @@ enum err writeback_drain(
 	pthread_mutex_lock(&p->lock);
 	kind = await_recovered_locked(p, call, e);
 	writeback_release_locked(p, i);
-	if (!kind && i->backlog && i->backlog->owes) {
-		kind = settle_locked(p, i->backlog, call, e);
-		inode_ops_rest_locked(p, i->backlog);
+	if (!kind && i->pending && i->pending->in_queue) {
+		kind = wait_until_applied_locked(p, i->pending, call, e);
+		inode_ops_rest_locked(p, i->pending);
 	}
 	pthread_mutex_unlock(&p->lock);
 	return kind;
 }
 
 /* Drains from the lowest inode up. Directories on the path may move again meanwhile. */
-static enum err drain_owing(struct writeback *p, const struct call *call, struct inode *i,
+static enum err drain_unsynced(struct writeback *p, const struct call *call, struct inode *i,
 	struct inode *(*find)(struct tree *t, struct inode *i), struct error *e)
 {
 	enum err kind = ERR_OK;
-	struct inode *owing;
+	struct inode *unsynced;
 
 	if (!p)
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
 	kind = await_recovered_locked(p, call, e);
 	pthread_mutex_unlock(&p->lock);
-	while (!kind && (owing = find(p->cache->tree, i))) {
-		kind = writeback_drain(p, call, owing, e);
+	while (!kind && (unsynced = find(p->cache->tree, i))) {
+		kind = writeback_drain(p, call, unsynced, e);
 		/*
 		 * An inode that was made and removed again before it left never arrives. With
 		 * writeback_drain_paths() `i` may still arrive under another name.
 		 */
-		if (!kind && tree_is_gone(p->cache->tree, find == tree_owing_on_path ? owing : i))
+		if (!kind &&
+			tree_is_gone(p->cache->tree, find == tree_unsynced_on_path ? unsynced : i))
 			kind = error_set(e, ERR_STALE, "it was removed");
-		tree_unpin(p->cache->tree, owing);
+		tree_unpin(p->cache->tree, unsynced);
 	}
 	return kind;
 }
@@ -298,13 +299,13 @@ static enum err drain_owing(struct writeback *p, const struct call *call, struct
 enum err writeback_drain_path(
 	struct writeback *p, const struct call *call, struct inode *i, struct error *e)
 {
-	return drain_owing(p, call, i, tree_owing_on_path, e);
+	return drain_unsynced(p, call, i, tree_unsynced_on_path, e);
 }
 
 enum err writeback_drain_paths(
 	struct writeback *p, const struct call *call, struct inode *i, struct error *e)
 {
-	return drain_owing(p, call, i, tree_owing_on_paths, e);
+	return drain_unsynced(p, call, i, tree_unsynced_on_paths, e);
 }
 
 static enum err add_sync_locked(struct writeback *p, struct inode *i, struct error *e)
@@ -329,7 +330,7 @@ static enum err flush_locked(struct writeback *p, struct inode_ops *b, const str
 	if (*synced)
 		kind = add_sync_locked(p, b->inode, e);
 	if (!kind)
-		kind = settle_locked(p, b, call, e);
+		kind = wait_until_applied_locked(p, b, call, e);
 	/*
 	 * Another call may have reported the failure, but this one asks about these very changes.
 	 */
@@ -353,9 +354,9 @@ enum err writeback_flush(struct writeback *p, const struct call *call, struct in
 	writeback_release_locked(p, i);
 	if (!kind)
 		inherited_find_locked(p, i);
-	if (!kind && i->backlog) {
-		kind = flush_locked(p, i->backlog, call, sync, synced, e);
-		inode_ops_rest_locked(p, i->backlog);
+	if (!kind && i->pending) {
+		kind = flush_locked(p, i->pending, call, sync, synced, e);
+		inode_ops_rest_locked(p, i->pending);
 	}
 	pthread_mutex_unlock(&p->lock);
 	return kind;
@@ -368,8 +369,8 @@ enum err writeback_refusal(struct writeback *p, struct inode *i, struct error *e
 	if (!p)
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
-	if (i->backlog && i->backlog->for_handle)
-		kind = error_set(e, i->backlog->refused.kind, "%s", i->backlog->refused.text);
+	if (i->pending && i->pending->for_handle)
+		kind = error_set(e, i->pending->refused.kind, "%s", i->pending->refused.text);
 	pthread_mutex_unlock(&p->lock);
 	return kind;
 }
@@ -382,9 +383,9 @@ enum err writeback_report(struct writeback *p, struct inode *i, struct error *e)
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
 	inherited_find_locked(p, i);
-	if (i->backlog) {
-		kind = inode_ops_report_locked(i->backlog, e);
-		inode_ops_rest_locked(p, i->backlog);
+	if (i->pending) {
+		kind = inode_ops_report_locked(i->pending, e);
+		inode_ops_rest_locked(p, i->pending);
 	}
 	pthread_mutex_unlock(&p->lock);
 	return kind;
@@ -402,7 +403,7 @@ static enum err report_all_locked(struct writeback *p, uint64_t from, struct err
 		kind = error_set(e, p->refused.kind, "%s", p->refused.text);
 	else
 		kind = inherited;
-	for (struct inode_ops *b = TAILQ_FIRST(&p->backlogs); b; b = next) {
+	for (struct inode_ops *b = TAILQ_FIRST(&p->all_inode_ops); b; b = next) {
 		next = TAILQ_NEXT(b, link);
 		if (b->for_barrier && !kind)
 			kind = error_set(e, b->refused.kind, "%s", b->refused.text);

@@ -15,7 +15,8 @@
 /* Whether the op goes on with the contents of its file, or removes it. */
 static bool is_about_contents(const struct op *q)
 {
-	bool is_new = q->about.target == q->made || q->is_beside || q->moved[0] == q->about.target;
+	bool is_new =
+		q->about.target == q->made || q->is_replacement || q->moved[0] == q->about.target;
 
 	if (q->change.op == CHANGE_UNLINK)
 		return true;
@@ -32,7 +33,7 @@ static struct inode *goes_on_with(const struct op *q)
 
 static bool carries_on(const struct op *q)
 {
-	return op_sets_attributes(q) && !q->is_beside;
+	return op_sets_attributes(q) && !q->is_replacement;
 }
 
 /* The file whose version matters to the op; NULL: none. */
@@ -45,13 +46,13 @@ static struct inode *file_of(const struct op *q)
 
 #define NOTES_MAX 64
 
-typedef enum err (*journal_telling)(
+typedef enum err (*journal_note_versions)(
 	struct journal *journal, const struct journal_base *bases, size_t count, struct error *e);
 
 /* Versions for the journal. */
 struct notes {
 	struct writeback *p;
-	journal_telling tell;
+	journal_note_versions tell;
 	struct journal_base all[NOTES_MAX];
 	size_t count;
 };
@@ -70,7 +71,7 @@ static void note(struct notes *notes, const struct op *q, const struct version *
 		flush(notes);
 }
 
-static void note_one(struct writeback *p, const struct op *q, journal_telling tell,
+static void note_one(struct writeback *p, const struct op *q, journal_note_versions tell,
 	const struct version *version)
 {
 	struct notes notes = { .p = p, .tell = tell };
@@ -87,24 +88,24 @@ static bool is_same(const struct version *a, const struct version *b)
 }
 
 /* Whether an earlier op touches the same file. */
-static bool is_behind(const struct inode *i, uint64_t gathering)
+static bool is_behind(const struct inode *i, uint64_t sweep)
 {
-	return i->backlog->gathering == gathering;
+	return i->pending->sweep == sweep;
 }
 
 /*
  * A change under way stays as it left. But the sandbox no longer has the version that the change
  * was based on, so the journal gets the new one.
  */
-static void base(struct notes *notes, struct op *q, uint64_t gathering)
+static void base(struct notes *notes, struct op *q, uint64_t sweep)
 {
 	const struct inode *i = file_of(q);
 	struct version *version = journal_base_in(&q->change);
 
-	if (!i || is_behind(i, gathering) || !S_ISREG(i->backlog->answered.mode) ||
-		q->is_overtaken || writeback_version_is_gone(version))
+	if (!i || is_behind(i, sweep) || !S_ISREG(i->pending->answered.mode) || q->is_overtaken ||
+		writeback_version_is_gone(version))
 		return;
-	struct version left = version_shown(&i->backlog->answered);
+	struct version left = version_shown(&i->pending->answered);
 
 	if (q->state == OP_SENT ? is_same(&q->base, &left) : version->ctime.tv_sec != 0)
 		return;
@@ -116,51 +117,51 @@ static void base(struct notes *notes, struct op *q, uint64_t gathering)
 
 /* Gives the op the version of a file that it only moves. */
 static void carry(struct notes *notes, struct op *q, const struct inode *i, struct version *version,
-	uint64_t gathering)
+	uint64_t sweep)
 {
-	if (!i || is_behind(i, gathering) || !S_ISREG(i->backlog->answered.mode) ||
+	if (!i || is_behind(i, sweep) || !S_ISREG(i->pending->answered.mode) ||
 		q->state == OP_SENT || q->is_overtaken || version->ctime.tv_sec)
 		return;
-	*version = version_shown(&i->backlog->answered);
+	*version = version_shown(&i->pending->answered);
 	note(notes, q, version);
 }
 
 /* An exchange moves two files. */
 static void carry_all(
-	struct notes *notes, struct notes *notes_of_other, struct op *q, uint64_t gathering)
+	struct notes *notes, struct notes *notes_of_other, struct op *q, uint64_t sweep)
 {
 	const struct inode *other = op_exchanged(q);
 	const struct inode *i = op_moves_file(q) || other ? q->about.target : NULL;
 
-	carry(notes, q, i, &q->change.version, gathering);
-	carry(notes_of_other, q, other, &q->change.version2, gathering);
+	carry(notes, q, i, &q->change.version, sweep);
+	carry(notes_of_other, q, other, &q->change.version2, sweep);
 }
 
 /* An op on a staged file leaves the target as it is, and a CHANGE_SYNC leaves any file as it is. */
-static void mark(const struct op *q, uint64_t gathering)
+static void mark(const struct op *q, uint64_t sweep)
 {
-	bool leaves = q->is_beside || q->change.op == CHANGE_SYNC;
+	bool leaves = q->is_replacement || q->change.op == CHANGE_SYNC;
 
 	for (int n = 0; n < TREE_SCOPE_MAX && !leaves; n++)
 		if (q->about.scope.inodes[n])
-			q->about.scope.inodes[n]->backlog->gathering = gathering;
+			q->about.scope.inodes[n]->pending->sweep = sweep;
 }
 
 /* Deferred ops come after all queued ops of the same file. */
 void writeback_base_next_locked(struct writeback *p)
 {
-	const struct op_list *const lists[] = { &p->queue, &p->held };
+	const struct op_list *const lists[] = { &p->queue, &p->deferred };
 	struct notes based = { .p = p, .tell = journal_note_based };
 	struct notes carried = { .p = p, .tell = journal_note_carried };
-	uint64_t gathering = ++p->gatherings;
+	uint64_t sweep = ++p->sweeps;
 	struct op *q;
 
 	for (int n = 0; n < 2; n++)
 		TAILQ_FOREACH(q, lists[n], link)
 		{
-			base(&based, q, gathering);
-			carry_all(&carried, &based, q, gathering);
-			mark(q, gathering);
+			base(&based, q, sweep);
+			carry_all(&carried, &based, q, sweep);
+			mark(q, sweep);
 		}
 	flush(&based);
 	flush(&carried);
@@ -170,13 +171,13 @@ void writeback_base_next_locked(struct writeback *p)
 static struct op *follower(const struct op *before)
 {
 	const struct inode *i = before->about.target;
-	bool is_alone = i->backlog->owes < 2;
+	bool is_alone = i->pending->in_queue < 2;
 	struct op *q = is_alone ? NULL : TAILQ_NEXT(before, link);
-	struct op *place = i->backlog->place;
+	struct op *commit = i->pending->commit;
 
 	while (q && goes_on_with(q) != i)
 		q = TAILQ_NEXT(q, link);
-	return q || !place || goes_on_with(place) != i ? q : place;
+	return q || !commit || goes_on_with(commit) != i ? q : commit;
 }
 
 /* ---- Ops of an earlier mount ---- */
@@ -326,7 +327,7 @@ bool writeback_version_matters_locked(const struct op *q)
 
 /* `version` is one of the versions of `q`. */
 static void hand_on_to(struct writeback *p, struct op *q, struct version *version,
-	journal_telling tell, const struct version *carried)
+	journal_note_versions tell, const struct version *carried)
 {
 	if (q->state == OP_SENT || version->ctime.tv_sec)
 		return;

@@ -22,22 +22,22 @@ static bool batch_grow(struct batch *b)
 
 	if (b->count < b->room)
 		return true;
-	struct op **queued = realloc(b->queued, room * sizeof *queued);
+	struct op **ops = realloc(b->ops, room * sizeof *ops);
 
-	if (queued)
-		b->queued = queued;
+	if (ops)
+		b->ops = ops;
 	struct change *changes = realloc(b->changes, room * sizeof *changes);
 
 	if (changes)
 		b->changes = changes;
-	if (queued && changes)
+	if (ops && changes)
 		b->room = room;
-	return queued && changes;
+	return ops && changes;
 }
 
 void batch_release(struct batch *b)
 {
-	free(b->queued);
+	free(b->ops);
 	free(b->changes);
 	free(b->results);
 	free(b->contents);
@@ -50,39 +50,39 @@ uint64_t *batch_numbers(const struct batch *b, size_t *count)
 
 	*count = 0;
 	for (size_t n = 0; n < b->count; n++)
-		room += op_numbers_count(b->queued[n]);
+		room += op_numbers_count(b->ops[n]);
 	uint64_t *numbers = calloc(room, sizeof *numbers);
 
 	for (size_t n = 0; n < b->count && numbers; n++)
 		if (!b->results[n].err)
-			op_add_numbers(b->queued[n], numbers, count);
+			op_add_numbers(b->ops[n], numbers, count);
 	return numbers;
 }
 
-/* ---- One gathering ---- */
+/* ---- One sweep of the queue ---- */
 
-struct gathering {
+struct gatherer {
 	struct writeback *p;
 	struct batch *batch;
 	size_t room; /* bytes of room for contents */
 	/* Only contents of files that the sandbox has: written twice, the result is the same. */
 	bool is_plain;
-	bool is_wanted_only; /* only urgent ops leave */
+	bool is_expedited; /* only urgent ops leave */
 	/* Only small saves leave: no op holds them up but those that they are bound to. */
-	bool is_urgent_only;
+	bool is_small_only;
 	bool is_aside;   /* small saves leave: no batch of the first record waits for the answer */
 	bool has_passed; /* an op was passed over */
 	bool has_recovered; /* an op of an earlier mount is in the queue */
 	struct steps steps; /* where has_recovered: all changes of the batch, by their names */
 };
 
-static struct inode_ops *fresh(const struct gathering *g, struct inode *i)
+static struct inode_ops *fresh(const struct gatherer *g, struct inode *i)
 {
-	struct inode_ops *b = i->backlog;
+	struct inode_ops *b = i->pending;
 
-	if (b->gathering == g->p->gatherings)
+	if (b->sweep == g->p->sweeps)
 		return b;
-	b->gathering = g->p->gatherings;
+	b->sweep = g->p->sweeps;
 	b->is_blocked = false;
 	b->busy_from = UINT64_MAX;
 	b->busy_to = 0;
@@ -120,7 +120,7 @@ static bool is_held_against(const struct writeback *p, const struct op *q)
  * batch hold up all ops of the file: a later one might leave under the other record and be done
  * first. After a kill the version that it leaves would be taken for another writer's.
  */
-static void pass_sent(const struct gathering *g, const struct op *q)
+static void pass_sent(const struct gatherer *g, const struct op *q)
 {
 	bool is_write = q->change.op == CHANGE_WRITE && q->about.target &&
 		!is_held_against(g->p, q) && !(q->is_counted && q->is_small_save);
@@ -136,7 +136,7 @@ static void pass_sent(const struct gathering *g, const struct op *q)
 	b->busy_to = end > b->busy_to ? end : b->busy_to;
 }
 
-static void pass(struct gathering *g, const struct op *q)
+static void pass(struct gatherer *g, const struct op *q)
 {
 	g->has_passed = true;
 	for (int n = 0; n < TREE_SCOPE_MAX; n++)
@@ -144,7 +144,7 @@ static void pass(struct gathering *g, const struct op *q)
 			fresh(g, q->about.scope.inodes[n])->is_blocked = true;
 }
 
-static bool is_held_up(const struct gathering *g, const struct op *q)
+static bool is_held_up(const struct gatherer *g, const struct op *q)
 {
 	bool is_write = q->change.op == CHANGE_WRITE;
 	uint64_t end = q->change.offset + q->change.data_len;
@@ -165,12 +165,12 @@ static bool is_held_up(const struct gathering *g, const struct op *q)
 }
 
 /* Whether `q` has to come after an op that was passed over. */
-static bool is_bound(const struct gathering *g, const struct op *q)
+static bool is_bound(const struct gatherer *g, const struct op *q)
 {
 	const struct op *before;
 
 	for (before = TAILQ_FIRST(&g->p->queue); before != q; before = TAILQ_NEXT(before, link))
-		if (before->left_by != g->p->gatherings && op_is_bound_to(q, before))
+		if (before->left_by != g->p->sweeps && op_is_bound_to(q, before))
 			return true;
 	return false;
 }
@@ -185,7 +185,7 @@ static size_t contents_needed(const struct inode_ops *b)
  * A removal does not need the changes of the contents, unless others may have changed these since
  * the call.
  */
-static size_t removal_needs(const struct gathering *g, const struct op *q)
+static size_t removal_needs(const struct gatherer *g, const struct op *q)
 {
 	struct inode *target = q->about.target ? q->about.target : q->about.scope.inodes[0];
 	const struct inode_ops *b = target ? fresh(g, target) : NULL;
@@ -213,7 +213,7 @@ struct inode *batch_replaced_late(const struct writeback *p, const struct op *q)
  * The step of the other file: in an exchange, or where a replaced file may not have come to its
  * name.
  */
-static size_t step_of_other(const struct gathering *g, const struct op *q)
+static size_t step_of_other(const struct gatherer *g, const struct op *q)
 {
 	struct inode *exchanged = op_exchanged(q);
 	struct inode *replaced = exchanged ? NULL : batch_replaced_late(g->p, q);
@@ -223,20 +223,20 @@ static size_t step_of_other(const struct gathering *g, const struct op *q)
 	return replaced ? contents_needed(fresh(g, replaced)) : 0;
 }
 
-static size_t step_of_target(const struct gathering *g, const struct op *q)
+static size_t step_of_target(const struct gatherer *g, const struct op *q)
 {
 	const struct inode_ops *b =
 		q->about.target && q->about.target != q->made ? fresh(g, q->about.target) : NULL;
 
 	if (!b)
 		return 0;
-	bool leaves = q->is_beside || q->change.op == CHANGE_SYNC;
+	bool leaves = q->is_replacement || q->change.op == CHANGE_SYNC;
 
 	return leaves ? b->step : contents_needed(b);
 }
 
 /* Whether the op needs two others: a change can name only one. */
-static bool needs_two(const struct gathering *g, const struct op *q)
+static bool needs_two(const struct gatherer *g, const struct op *q)
 {
 	size_t other = step_of_other(g, q), target = step_of_target(g, q);
 
@@ -247,7 +247,7 @@ static bool needs_two(const struct gathering *g, const struct op *q)
  * The change without which the op makes no sense: the last one of its file, else the one that makes
  * its directory.
  */
-static size_t needs_of(const struct gathering *g, const struct op *q)
+static size_t needs_of(const struct gatherer *g, const struct op *q)
 {
 	const struct change_about *about = &q->about;
 
@@ -266,13 +266,13 @@ static size_t needs_of(const struct gathering *g, const struct op *q)
 	return step;
 }
 
-static void note_step(const struct gathering *g, const struct op *q)
+static void note_step(const struct gatherer *g, const struct op *q)
 {
 	bool is_of_name = q->made || q->moved[0];
 	struct inode_ops *b = q->about.target ? fresh(g, q->about.target) : NULL;
 
 	if (b)
-		b->goes_beside |= b->busy_to > 0;
+		b->has_parallel_parts |= b->busy_to > 0;
 	if (b && (is_of_name || op_changes_contents(q)))
 		b->step = g->batch->count;
 	if (b && is_of_name)
@@ -321,7 +321,7 @@ static void expect_known(const struct writeback *p, struct inode *i, struct expe
  */
 static void expect_the_same(const struct writeback *p, const struct op *q, struct change *c)
 {
-	bool is_there = q->about.target != q->made && !q->is_beside;
+	bool is_there = q->about.target != q->made && !q->is_replacement;
 
 	if (is_there && c->op < CHANGE_SETATTR)
 		expect_known(p, q->about.target, &c->target);
@@ -344,11 +344,11 @@ static struct version version_to_find(const struct op *q)
 {
 	static const struct version any;
 	const struct inode *i = q->change.op == CHANGE_WRITE ? q->about.target : NULL;
-	bool is_beside = i && i->backlog->goes_beside;
+	bool is_parallel = i && i->pending->has_parallel_parts;
 
 	if (writeback_version_is_gone(&q->change.version))
 		return q->change.version;
-	if (is_beside || !writeback_version_matters_locked(q))
+	if (is_parallel || !writeback_version_matters_locked(q))
 		return any;
 	return op_moves_file(q) && !moves_what_follows(q) ? any : q->change.version;
 }
@@ -360,7 +360,7 @@ void batch_is_late_locked(struct writeback *p, struct batch *b)
 	bool has_steps = writeback_has_recovered_locked(p);
 
 	for (size_t n = 0; n < b->count; n++) {
-		const struct op *q = b->queued[n];
+		const struct op *q = b->ops[n];
 		struct change *c = &b->changes[n];
 
 		c->version = version_to_find(q);
@@ -403,7 +403,7 @@ static struct op *first_led_to(const struct op *before)
  * answer. Attributes that left in an earlier mount and are refused stay refused, and ops that need
  * them would be skipped for good. So the next of those waits for the answer, too.
  */
-static void hold_up_follower(const struct gathering *g, const struct op *carrier)
+static void hold_up_follower(const struct gatherer *g, const struct op *carrier)
 {
 	struct op *q = NULL;
 
@@ -412,10 +412,10 @@ static void hold_up_follower(const struct gathering *g, const struct op *carrier
 	else if (op_moves_file(carrier) && was_long_untold(g->p, carrier))
 		q = writeback_base_waits_locked(carrier);
 	if (q)
-		q->awaits = g->p->gatherings;
+		q->skip_sweep = g->p->sweeps;
 }
 
-static bool take_change(struct gathering *g, struct op *q)
+static bool take_change(struct gatherer *g, struct op *q)
 {
 	struct batch *b = g->batch;
 
@@ -436,7 +436,7 @@ static bool take_change(struct gathering *g, struct op *q)
 	if (q->is_recovered && !q->is_overtaken && journal_base_in(c)->ctime.tv_sec &&
 		batch_tells_file_of(b, q, &g->steps))
 		forget(journal_base_in(c));
-	b->queued[b->count++] = q;
+	b->ops[b->count++] = q;
 	if (was_long_untold(g->p, q))
 		batch_needs_file(b, b->count, &g->steps);
 	if (op_has_contents(q))
@@ -447,11 +447,11 @@ static bool take_change(struct gathering *g, struct op *q)
 		steps_note(&g->steps, q, b->count);
 	hold_up_follower(g, q);
 	op_becomes(q, OP_SENT, b->first_sequence ? "sent again" : "a batch leaves");
-	q->left_by = g->p->gatherings;
+	q->left_by = g->p->sweeps;
 	return true;
 }
 
-static bool fits(const struct gathering *g, const struct op *q)
+static bool fits(const struct gatherer *g, const struct op *q)
 {
 	size_t len = op_has_contents(q) ? q->change.data_len : 0;
 
@@ -468,28 +468,28 @@ static bool fits_in_sequence(const struct batch *b, const struct op *q)
 	return !b->count || q->sequence == (b->first_sequence ? b->first_sequence + b->count : 0);
 }
 
-static bool may_leave(const struct gathering *g, const struct op *q)
+static bool may_leave(const struct gatherer *g, const struct op *q)
 {
 	if (!fits_in_sequence(g->batch, q) || writeback_waits_aside(g->p, q))
 		return false;
 	if (g->is_plain && !is_plain(g->p, q))
 		return false;
-	if ((g->is_wanted_only && !q->is_urgent) || (g->is_urgent_only && !q->is_small_save))
+	if ((g->is_expedited && !q->is_urgent) || (g->is_small_only && !q->is_small_save))
 		return false;
 	if (q->is_barrier && g->has_passed)
 		return false;
-	if (is_held_up(g, q) && (!g->is_urgent_only || is_bound(g, q)))
+	if (is_held_up(g, q) && (!g->is_small_only || is_bound(g, q)))
 		return false;
-	return fits(g, q) && !needs_two(g, q) && q->awaits != g->p->gatherings &&
+	return fits(g, q) && !needs_two(g, q) && q->skip_sweep != g->p->sweeps &&
 		!batch_moves_file_of(g->batch, q, &g->steps);
 }
 
 /* Gathers in the order of the queue; true: an op was taken. */
-static bool gather(struct gathering *g)
+static bool gather(struct gatherer *g)
 {
 	struct op *q;
 
-	g->p->gatherings++;
+	g->p->sweeps++;
 	g->has_passed = false;
 	TAILQ_FOREACH(q, &g->p->queue, link)
 	{
@@ -542,13 +542,13 @@ static bool has_urgent_locked(const struct writeback *p)
 	return q;
 }
 
-static bool gather_urgent_locked(struct gathering *g)
+static bool gather_urgent_locked(struct gatherer *g)
 {
 	g->is_plain = false;
 	g->room = WRITEBACK_SMALL_MAX;
-	g->is_wanted_only = g->is_urgent_only = true;
+	g->is_expedited = g->is_small_only = true;
 	g->is_aside = gather(g);
-	g->is_urgent_only = false;
+	g->is_small_only = false;
 	return g->is_aside;
 }
 
@@ -557,7 +557,7 @@ static bool gather_urgent_locked(struct gathering *g)
  * next. In parallel with a recorded batch, while a call waits, only contents leave that are urgent
  * or fill a batch.
  */
-static bool gather_locked(struct gathering *g, bool is_urgent, bool has_urgent)
+static bool gather_locked(struct gatherer *g, bool is_urgent, bool has_urgent)
 {
 	struct writeback *p = g->p;
 
@@ -567,24 +567,24 @@ static bool gather_locked(struct gathering *g, bool is_urgent, bool has_urgent)
 		return false;
 	g->is_plain = p->recorded_under_way;
 	g->room = room_of_locked(p, true);
-	g->is_wanted_only = true;
+	g->is_expedited = true;
 	if (is_urgent && gather(g))
 		return true;
 	g->room = room_of_locked(p, false);
-	g->is_wanted_only = false;
+	g->is_expedited = false;
 	return (!g->is_plain || !is_urgent || writeback_is_full(p)) && gather(g);
 }
 
 /* Contents alone need no record, and may be written in parallel with others. */
-static bool is_all_plain(const struct gathering *g)
+static bool is_all_plain(const struct gatherer *g)
 {
 	for (size_t n = 0; n < g->batch->count; n++)
-		if (!is_plain(g->p, g->batch->queued[n]))
+		if (!is_plain(g->p, g->batch->ops[n]))
 			return false;
 	return true;
 }
 
-static void number_locked(const struct gathering *g)
+static void number_locked(const struct gatherer *g)
 {
 	struct batch *b = g->batch;
 	struct writeback *p = g->p;
@@ -592,7 +592,7 @@ static void number_locked(const struct gathering *g)
 	uint64_t aside = g->is_aside ? SEQUENCE_ASIDE : 0;
 
 	for (size_t n = 0; n < b->count; n++)
-		b->queued[n]->is_counted = needs_record;
+		b->ops[n]->is_counted = needs_record;
 	if (b->first_sequence)
 		return;
 	if (needs_record)
@@ -604,7 +604,7 @@ static void number_locked(const struct gathering *g)
 		TAILQ_INSERT_TAIL(&p->plain, b, link);
 }
 
-static void note_under_way_locked(const struct gathering *g)
+static void note_under_way_locked(const struct gatherer *g)
 {
 	struct writeback *p = g->p;
 	struct batch *b = g->batch;
@@ -616,7 +616,7 @@ static void note_under_way_locked(const struct gathering *g)
 	p->recorded_under_way |= b->first_sequence && !b->is_aside;
 }
 
-static void trace_batch(const struct gathering *g, bool is_urgent, bool has_urgent)
+static void trace_batch(const struct gatherer *g, bool is_urgent, bool has_urgent)
 {
 	const struct batch *b = g->batch;
 
@@ -630,7 +630,7 @@ static void trace_batch(const struct gathering *g, bool is_urgent, bool has_urge
 
 bool batch_gather_locked(struct writeback *p, struct batch *b, int64_t *next_ms)
 {
-	struct gathering g = { .p = p,
+	struct gatherer g = { .p = p,
 		.batch = b,
 		.has_recovered = writeback_has_recovered_locked(p),
 		.steps.looked_at = &p->looked_at };
@@ -669,29 +669,29 @@ bool batch_gather_locked(struct writeback *p, struct batch *b, int64_t *next_ms)
 
 /* ---- Settled numbers ---- */
 
-_Static_assert(WRITEBACK_SENDERS_MAX <= SETTLED_OPEN_MAX, "all under way are told");
+_Static_assert(WRITEBACK_SENDERS_MAX <= PLAIN_OPEN_MAX, "all under way are reported");
 
 /*
  * Counts up to the last number in the journal. Where the clock is set back, the next mount counts
  * on from there, and gives out again those numbers that were never noted. Recorded batches may have
  * old numbers and do not count.
  */
-static struct settled settled_locked(struct writeback *p)
+static struct closed_batches closed_batches_locked(struct writeback *p)
 {
-	struct settled settled = { .below = journal_next_sequence(p->journal) };
+	struct closed_batches closed = { .below = journal_next_sequence(p->journal) };
 	const struct batch *plain;
 	size_t count = 0;
 
 	TAILQ_FOREACH(plain, &p->plain, link)
 	{
-		settled.open[count++] = plain->ticket;
+		closed.open[count++] = plain->ticket;
 	}
-	return settled;
+	return closed;
 }
 
-void batch_learn_settled_locked(struct writeback *p, struct batch *b)
+void batch_learn_closed_locked(struct writeback *p, struct batch *b)
 {
-	b->settled = settled_locked(p);
+	b->closed = closed_batches_locked(p);
 }
 
 /*
@@ -721,13 +721,13 @@ void writeback_number_asked(struct writeback *p, uint64_t number, struct apply_r
 	if (!may_be_done_twice(request->changes))
 		request->once = number ? number : writeback_next_number(p);
 	pthread_mutex_lock(&p->lock);
-	request->settled = settled_locked(p);
+	request->closed = closed_batches_locked(p);
 	pthread_mutex_unlock(&p->lock);
 	memcpy(request->journal, journal_id(p->journal), sizeof request->journal);
 	request->is_plain = true;
 }
 
-void batch_settle_locked(struct writeback *p, struct batch *b)
+void batch_close_locked(struct writeback *p, struct batch *b)
 {
 	if (b->ticket)
 		TAILQ_REMOVE(&p->plain, b, link);
@@ -738,7 +738,7 @@ void batch_settle_locked(struct writeback *p, struct batch *b)
 /* Fills in the inodes that the sandbox has by now. */
 static void put_expected(struct writeback *p, const struct op *q, struct change *c)
 {
-	bool is_known = q->about.target && q->about.target != q->made && !q->is_beside;
+	bool is_known = q->about.target && q->about.target != q->made && !q->is_replacement;
 
 	if (!is_known || c->op < CHANGE_SETATTR)
 		return;
@@ -755,7 +755,7 @@ static enum err read_contents(struct writeback *p, struct batch *b, struct error
 	size_t at = 0;
 
 	for (size_t n = 0; n < b->count; n++) {
-		const struct op *q = b->queued[n];
+		const struct op *q = b->ops[n];
 
 		put_expected(p, q, &b->changes[n]);
 		if (!op_has_contents(q))

@@ -27,26 +27,26 @@ static void note_answered(
 {
 	struct attr *latest = &b->answered;
 	bool is_same = latest->ino == attr->ino;
-	bool is_beside = b->answered_of != q->left_by && q->left_by <= b->answered_at;
+	bool is_parallel = b->answered_of != q->left_by && q->left_by <= b->answered_at;
 
 	if (is_same && time_is_after(latest->ctime, attr->ctime))
 		return;
 	b->is_answer_unsure = S_ISDIR(attr->mode) && is_same &&
-		time_equals(latest->ctime, attr->ctime) && (is_beside || b->is_answer_unsure);
+		time_equals(latest->ctime, attr->ctime) && (is_parallel || b->is_answer_unsure);
 	*latest = *attr;
 	b->answered_of = q->left_by;
-	b->answered_at = p->gatherings;
+	b->answered_at = p->sweeps;
 }
 
 /* The answer has no attributes of `i`, and the time of the change only roughly. */
-static void adopt_untold(struct writeback *p, struct inode *i, struct timespec ctime)
+static void adopt_unknown(struct writeback *p, struct inode *i, struct timespec ctime)
 {
-	i->backlog->answered = (struct attr){ 0 };
-	tree_answered_untold(p->cache->tree, i, ctime);
+	i->pending->answered = (struct attr){ 0 };
+	tree_confirm_unknown(p->cache->tree, i, ctime);
 }
 
 /* Roughly the time of the change: the ctime of the moved file, or of a directory. */
-static struct timespec ctime_beside(const struct change_result *r)
+static struct timespec rough_ctime(const struct change_result *r)
 {
 	static const struct timespec unknown;
 
@@ -55,13 +55,13 @@ static struct timespec ctime_beside(const struct change_result *r)
 
 static void adopt(struct writeback *p, struct op *q, struct inode *i, const struct attr *attr)
 {
-	struct attr *latest = &i->backlog->answered;
+	struct attr *latest = &i->pending->answered;
 	struct cache *c = p->cache;
 
 	cache_note_clock(c, &attr->ctime);
-	note_answered(p, q, i->backlog, attr);
-	tree_answered(c->tree, &q->about.scope, i, latest,
-		i->backlog->is_answer_unsure ? 0 : cache_attr_until(c));
+	note_answered(p, q, i->pending, attr);
+	tree_confirm(c->tree, &q->about.scope, i, latest,
+		i->pending->is_answer_unsure ? 0 : cache_attr_until(c));
 }
 
 /*
@@ -72,7 +72,7 @@ static void adopt(struct writeback *p, struct op *q, struct inode *i, const stru
 static void adopt_again(
 	struct writeback *p, struct op *q, struct inode *i, const struct change_result *r)
 {
-	const struct attr before = i->backlog->answered;
+	const struct attr before = i->pending->answered;
 	struct attr left = r->attr;
 
 	adopt(p, q, i, &r->attr);
@@ -81,7 +81,7 @@ static void adopt_again(
 	left.ctime = r->left.ctime;
 	if (before.ino == left.ino && time_is_after(before.ctime, left.ctime))
 		left = before;
-	i->backlog->answered = left.ctime.tv_sec ? left : (struct attr){ 0 };
+	i->pending->answered = left.ctime.tv_sec ? left : (struct attr){ 0 };
 }
 
 /* The attributes of directory `dir`, from either place in the result. */
@@ -105,7 +105,7 @@ static void adopt_dir(
 	if (attr)
 		adopt(p, q, dir, attr);
 	else
-		adopt_untold(p, dir, ctime_beside(r));
+		adopt_unknown(p, dir, rough_ctime(r));
 }
 
 /* Another program appended before this mount did: the kernel's cached end of the file is wrong. */
@@ -140,8 +140,8 @@ static bool is_same_version(const struct version *a, const struct version *b)
 /* Whether the change met the version known here. */
 static bool meets_known(const struct inode *i, const struct change_result *r)
 {
-	bool is_first = !i->backlog->answered.ctime.tv_sec;
-	struct version known = is_first ? i->backlog->shown : version_shown(&i->backlog->answered);
+	bool is_first = !i->pending->answered.ctime.tv_sec;
+	struct version known = is_first ? i->pending->shown : version_shown(&i->pending->answered);
 
 	return is_same_version(&known, &r->before);
 }
@@ -165,7 +165,7 @@ static void check_placed(struct writeback *p, const struct op *q, const struct c
 	bool is_of_staging = q->change.op == CHANGE_PLACE && q->moved[0];
 
 	if ((is_of_staging || op_replaces_made(q)) && r->has_attr)
-		tree_placed(p->cache->tree, q->about.target, &r->attr);
+		tree_rebind(p->cache->tree, q->about.target, &r->attr);
 }
 
 /*
@@ -194,7 +194,7 @@ static void check_copied(struct writeback *p, const struct op *q, const struct c
 static void adopt_removed_again(struct writeback *p, struct op *q, const struct change_result *r)
 {
 	struct inode *i = q->about.target;
-	struct attr *latest = &i->backlog->answered;
+	struct attr *latest = &i->pending->answered;
 
 	if (!is_gone_by(p, q))
 		tree_invalidate(p->cache->tree, i);
@@ -225,11 +225,11 @@ static void check_taken(struct writeback *p, const struct op *q, const struct ch
  */
 static void adopt_over(struct writeback *p, struct inode *i, const struct change_result *r)
 {
-	struct attr *latest = &i->backlog->answered;
-	bool is_told = r->over.ctime.tv_sec;
+	struct attr *latest = &i->pending->answered;
+	bool has_over = r->over.ctime.tv_sec;
 
-	adopt_untold(p, i, is_told ? r->over.ctime : ctime_beside(r));
-	if (!is_told)
+	adopt_unknown(p, i, has_over ? r->over.ctime : rough_ctime(r));
+	if (!has_over)
 		return;
 	tree_attr(p->cache->tree, i, latest);
 	latest->size = r->over.size;
@@ -281,16 +281,16 @@ static void keep_changed(
 /*
  * Stores contents that were written here, so that later reads need no request: under the version in
  * the answer, and under the next version where an op leaves the contents alone. No other program
- * can have written to the file in between: the version is settled, or the file is in staging.
+ * can have written to the file in between: the version is stable, or the file is in staging.
  */
 static void keep_contents(
 	struct writeback *p, const struct change *c, const struct change_result *r)
 {
 	struct block_store *s = p->cache->block_store;
-	bool is_settled = tree_settled_by_times(&r->attr);
+	bool is_stable = tree_stable_by_times(&r->attr);
 	bool is_staged = path_is_staged(c->path2 ? c->path2 : c->path);
 
-	if (r->err || !r->has_attr || r->was_over || !(is_settled || is_staged))
+	if (r->err || !r->has_attr || r->was_over || !(is_stable || is_staged))
 		return;
 	if (brings_all(c, &r->attr) && !is_staged)
 		keep_all(s, c, &r->attr);
@@ -302,21 +302,21 @@ static void keep_contents(
  * Whether other contents left in parallel: the version in the answer is then not of this change
  * alone.
  */
-static bool left_beside_others(struct writeback *p, const struct op *q)
+static bool left_in_parallel(struct writeback *p, const struct op *q)
 {
 	const struct inode *i = q->about.target;
 
 	pthread_mutex_lock(&p->lock);
-	bool is_beside = i && i->backlog && i->backlog->goes_beside;
+	bool is_parallel = i && i->pending && i->pending->has_parallel_parts;
 
 	pthread_mutex_unlock(&p->lock);
-	return is_beside;
+	return is_parallel;
 }
 
 void batch_keep_contents(struct writeback *p, const struct batch *b)
 {
 	for (size_t n = 0; n < b->count; n++)
-		if (!is_write(&b->changes[n]) || !left_beside_others(p, b->queued[n]))
+		if (!is_write(&b->changes[n]) || !left_in_parallel(p, b->ops[n]))
 			keep_contents(p, &b->changes[n], &b->results[n]);
 }
 
@@ -344,7 +344,7 @@ static void done_locked(
 		writeback_base_recovered_locked(p, q, r);
 		note_recovered_link(p, q, r);
 	}
-	if (q->is_beside)
+	if (q->is_replacement)
 		return;
 	check_landing(p, q, r);
 	check_met(p, q, r);
@@ -357,7 +357,7 @@ static void done_locked(
 	else if (about->target && r->has_attr)
 		adopt(p, q, about->target, &r->attr);
 	else if (about->target && !is_gone_by(p, q))
-		adopt_untold(p, about->target, ctime_beside(r));
+		adopt_unknown(p, about->target, rough_ctime(r));
 	check_taken(p, q, r);
 	if (about->dir)
 		adopt_dir(p, q, about->dir, r);
@@ -381,7 +381,7 @@ static bool is_short(const struct op *q, const struct change_result *r)
 static void refuse_short(struct batch *b)
 {
 	for (size_t n = 0; n < b->count; n++)
-		if (is_short(b->queued[n], &b->results[n])) {
+		if (is_short(b->ops[n], &b->results[n])) {
 			b->results[n].err = ERR_NO_SPACE;
 			b->results[n].why[0] = 0;
 		}
@@ -408,7 +408,7 @@ static void pass_answered(const struct batch *b)
 	if (!b->first_sequence)
 		fault_point("pending.answered.plain");
 	for (size_t n = 0; n < b->count; n++)
-		if (b->queued[n]->change.op == CHANGE_PLACE)
+		if (b->ops[n]->change.op == CHANGE_PLACE)
 			fault_point("pending.placed");
 }
 
@@ -426,7 +426,7 @@ void batch_put_back_locked(struct writeback *p, struct op *q)
  */
 static bool is_to_leave_without_version(const struct batch *b, size_t n)
 {
-	const struct op *q = b->queued[n];
+	const struct op *q = b->ops[n];
 	bool moves = op_moves_file(q) && b->changes[n].version.ctime.tv_sec;
 
 	return b->results[n].err == ERR_CONFLICT && !q->sequence &&
@@ -438,7 +438,7 @@ static bool lacks_attributes(const struct batch *b, size_t n)
 {
 	enum err err = b->results[n].err;
 
-	return op_sets_attributes(b->queued[n]) && err && err != ERR_SKIPPED;
+	return op_sets_attributes(b->ops[n]) && err && err != ERR_SKIPPED;
 }
 
 /*
@@ -447,14 +447,14 @@ static bool lacks_attributes(const struct batch *b, size_t n)
  */
 static bool is_to_leave_again(const struct batch *b, size_t n)
 {
-	const struct op *q = b->queued[n];
+	const struct op *q = b->ops[n];
 	uint32_t needs = b->changes[n].needs;
 
 	if (q->sequence)
 		return false;
 	if (b->results[n].err == ERR_SKIPPED)
 		return needs &&
-			(b->queued[needs - 1]->state != OP_SENT || lacks_attributes(b, needs - 1));
+			(b->ops[needs - 1]->state != OP_SENT || lacks_attributes(b, needs - 1));
 	return is_to_leave_without_version(b, n) ||
 		(b->results[n].err == ERR_CONFLICT && q->is_verified);
 }
@@ -483,18 +483,18 @@ static void put_back_again_locked(struct writeback *p, struct batch *b)
 	for (size_t n = 0; n < b->count; n++) {
 		if (!is_to_leave_again(b, n))
 			continue;
-		if (b->queued[n]->is_verified)
-			b->queued[n]->change.version = (struct version){ 0 };
-		op_note_sent(b->queued[n], p->journal, NULL);
-		batch_put_back_locked(p, b->queued[n]);
+		if (b->ops[n]->is_verified)
+			b->ops[n]->change.version = (struct version){ 0 };
+		op_note_sent(b->ops[n], p->journal, NULL);
+		batch_put_back_locked(p, b->ops[n]);
 	}
 	for (size_t n = 0; n < b->count; n++) {
-		if (b->queued[n]->state != OP_SENT) {
+		if (b->ops[n]->state != OP_SENT) {
 			if (is_to_leave_without_version(b, n))
-				hand_on_locked(p, b->queued[n]);
+				hand_on_locked(p, b->ops[n]);
 			continue;
 		}
-		b->queued[kept] = b->queued[n];
+		b->ops[kept] = b->ops[n];
 		b->changes[kept] = b->changes[n];
 		b->results[kept++] = b->results[n];
 	}
@@ -506,7 +506,7 @@ static void note_each_done(struct writeback *p, const struct batch *b)
 {
 	for (size_t n = 0; n < b->count; n++)
 		if (!b->results[n].err)
-			op_note_done(b->queued[n], p->journal, NULL);
+			op_note_done(b->ops[n], p->journal, NULL);
 }
 
 /*
@@ -526,7 +526,7 @@ void batch_answered_locked(struct writeback *p, struct batch *b)
 	if (!numbers)
 		note_each_done(p, b);
 	for (size_t n = 0; n < b->count; n++) {
-		struct op *q = b->queued[n];
+		struct op *q = b->ops[n];
 
 		if (b->results[n].err) {
 			refuse_locked(p, b, n);
@@ -577,7 +577,7 @@ void batch_damaged_locked(struct writeback *p, struct batch *b, const struct err
 		if (b->results[n].err)
 			refuse_locked(p, b, n);
 		else
-			batch_put_back_locked(p, b->queued[n]);
+			batch_put_back_locked(p, b->ops[n]);
 	}
 	refused_leave_locked(p, b);
 	batch_end_locked(p, b);

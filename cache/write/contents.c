@@ -54,8 +54,8 @@ static enum err queue_write_locked(
 	const struct change_about about = { .scope.inodes = { i }, .target = i };
 	AUTO_TREE_PATH struct tree_path path = { 0 };
 	struct op *q;
-	bool extended = false, is_beside;
-	const char *staged = writeback_staged_path_locked(p, i, 0, &is_beside);
+	bool extended = false, is_replacement;
+	const char *staged = writeback_staged_path_locked(p, i, 0, &is_replacement);
 	enum err kind = tree_path(p->cache->tree, i, NULL, &path, e);
 
 	change->path = staged ? staged : path.text;
@@ -64,14 +64,14 @@ static enum err queue_write_locked(
 		change->version = writeback_version_locked(p, i);
 	}
 	if (!kind)
-		kind = extend_locked(p, i->backlog, change, &extended, e);
+		kind = extend_locked(p, i->pending, change, &extended, e);
 	if (!kind && staged)
 		writeback_staged_more_locked(i, change->data_len);
 	if (kind || extended)
 		return kind;
 	kind = writeback_add_locked(p, change, &about, &q, e);
 	if (!kind) {
-		q->is_beside = is_beside;
+		q->is_replacement = is_replacement;
 		q->may_wait = staged && change->data_len < WRITEBACK_WRITE_MAX;
 	}
 	return kind;
@@ -80,11 +80,11 @@ static enum err queue_write_locked(
 static enum err write_locked(struct writeback *p, const struct call *call, struct inode *i,
 	struct change *change, struct error *e)
 {
-	enum err kind = inode_ops_report_locked(i->backlog, e);
+	enum err kind = inode_ops_report_locked(i->pending, e);
 
 	if (!kind)
 		kind = writeback_room_locked(p, call, change->data_len, e);
-	if (!kind && i->backlog && i->backlog->is_lost)
+	if (!kind && i->pending && i->pending->is_lost)
 		kind = error_set(e, ERR_STALE, "the sandbox did not take the file");
 	struct timespec now = writeback_stamp_locked(p, i, change);
 
@@ -92,8 +92,8 @@ static enum err write_locked(struct writeback *p, const struct call *call, struc
 		kind = queue_write_locked(p, i, change, e);
 	if (!kind)
 		apply_local_locked(p, i, change, now);
-	if (i->backlog)
-		inode_ops_rest_locked(p, i->backlog);
+	if (i->pending)
+		inode_ops_rest_locked(p, i->pending);
 	return kind;
 }
 

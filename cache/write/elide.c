@@ -52,22 +52,22 @@ static bool note_all_done_locked(struct writeback *p, const struct inode *i, siz
 {
 	uint64_t *numbers = calloc(count, sizeof *numbers);
 	const struct op *q;
-	size_t noted = 0;
+	size_t numbered = 0;
 
 	if (!numbers)
 		return false;
 	TAILQ_FOREACH(q, &p->queue, link)
 	if (op_touches(q, i))
-		op_add_numbers(q, numbers, &noted);
-	bool is_noted = !journal_note_done(p->journal, numbers, noted, NULL);
+		op_add_numbers(q, numbers, &numbered);
+	bool is_recorded = !journal_note_done(p->journal, numbers, numbered, NULL);
 
 	free(numbers);
-	return is_noted;
+	return is_recorded;
 }
 
 bool writeback_cancel_locked(struct writeback *p, struct inode *i)
 {
-	size_t count = i->backlog ? cancellable_locked(p, i) : 0;
+	size_t count = i->pending ? cancellable_locked(p, i) : 0;
 
 	return count && note_all_done_locked(p, i, count);
 }

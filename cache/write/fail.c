@@ -31,7 +31,7 @@ static bool is_part_without_room(const struct op *q, enum err why)
 
 static void remember_locked(const struct op *q, struct inode *i, const struct error *why)
 {
-	struct inode_ops *b = i->backlog;
+	struct inode_ops *b = i->pending;
 
 	b->refused_order = q->order;
 	b->answered = (struct attr){ 0 };
@@ -39,7 +39,7 @@ static void remember_locked(const struct op *q, struct inode *i, const struct er
 		b->refused = *why;
 	b->for_handle = b->for_barrier = true;
 	b->lost_contents |=
-		q->is_beside || op_changes_contents(q) || q->change.op == CHANGE_SYMLINK;
+		q->is_replacement || op_changes_contents(q) || q->change.op == CHANGE_SYMLINK;
 	b->lacks_part |= is_part_without_room(q, why->kind);
 }
 
@@ -77,7 +77,7 @@ static void tell_refused_locked(struct writeback *p, const struct op *q, const s
 static void lose_made(struct writeback *p, struct inode *made)
 {
 	writeback_release_locked(p, made);
-	made->backlog->is_lost = true;
+	made->pending->is_lost = true;
 	tree_refused_made(p->cache->tree, made);
 }
 
@@ -114,9 +114,9 @@ static void lose_path(struct op *refused)
 		lose_behind(refused, refused->change.path);
 }
 
-static void park_locked(struct writeback *p, struct op *q, const struct error *why)
+static void fail_locked(struct writeback *p, struct op *q, const struct error *why)
 {
-	p->parked += !change_is_in_staging(&q->change);
+	p->failed += !change_is_in_staging(&q->change);
 	tell_refused_locked(p, q, why);
 	if (q->about.target)
 		writeback_release_locked(p, q->about.target);
@@ -168,7 +168,7 @@ static void lose_locked(struct writeback *p, struct op *q, enum err refusal,
 	if (q->is_needless)
 		invalidate_all_of(p, q);
 	else
-		park_locked(p, q, why);
+		fail_locked(p, q, why);
 }
 
 /* The file was changed by others: the ops behind are not meant for their version. */
@@ -209,8 +209,7 @@ static bool is_reported(const struct batch *b, size_t n)
 	uint32_t needs = b->changes[n].needs;
 	bool is_first = b->results[n].err != ERR_SKIPPED;
 
-	return !b->queued[n]->is_needless &&
-		(is_first || (needs && b->queued[needs - 1]->is_needless));
+	return !b->ops[n]->is_needless && (is_first || (needs && b->ops[needs - 1]->is_needless));
 }
 
 /* Why the change of this index was. */
@@ -225,13 +224,13 @@ static struct error why_of(const struct batch *b, size_t n)
 	if (r->why[0])
 		error_set(&why, kind, "%s", r->why);
 	else
-		error_set(&why, kind, "%s: %s", b->queued[n]->change.path, error_words(r->err));
+		error_set(&why, kind, "%s: %s", b->ops[n]->change.path, error_words(r->err));
 	return why;
 }
 
 void refuse_locked(struct writeback *p, struct batch *b, size_t n)
 {
-	struct op *q = b->queued[n];
+	struct op *q = b->ops[n];
 	struct error why = why_of(b, n);
 	enum err refusal = b->results[n].err;
 
@@ -273,16 +272,16 @@ static bool is_lost(const struct writeback *p, const struct op *q)
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
 		const struct inode *i = q->about.scope.inodes[n];
 
-		if (i && i->backlog->is_lost)
+		if (i && i->pending->is_lost)
 			return true;
 	}
 	const struct inode *other = op_exchanged(q);
 
 	if (!other)
 		other = batch_replaced_late(p, q);
-	if (other && other->backlog->lost_contents)
+	if (other && other->pending->lost_contents)
 		return true;
-	return moves && q->about.target && q->about.target->backlog->lost_contents;
+	return moves && q->about.target && q->about.target->pending->lost_contents;
 }
 
 static const struct error cause_refused = { ERR_STALE, "what it needs was refused" };
@@ -337,7 +336,7 @@ static void note_all(struct writeback *p, const struct batch *b)
 		struct error why = b->results[n].err ? why_of(b, n) : (struct error){ 0 };
 
 		if (why.kind)
-			note(p, b->queued[n], &why);
+			note(p, b->ops[n], &why);
 	}
 }
 
@@ -351,7 +350,7 @@ void writeback_leave_locked(struct writeback *p, struct op *q, enum op_state end
 {
 	struct inode *i = q->about.target;
 
-	if (i && i->backlog->owes == 1 && !i->backlog->place &&
+	if (i && i->pending->in_queue == 1 && !i->pending->commit &&
 		tree_is_provisional(p->cache->tree, i))
 		lose_made(p, i);
 	writeback_remove_locked(p, q, end, why);
@@ -361,11 +360,11 @@ void writeback_leave_locked(struct writeback *p, struct op *q, enum op_state end
  * Contents that were refused in part, as on a full disk, leave a file in staging that never gets a
  * name. The file would go on taking room.
  */
-static void tidy_locked(struct writeback *p, const struct op *place)
+static void tidy_locked(struct writeback *p, const struct op *commit)
 {
-	struct inode *i = place->about.target;
+	struct inode *i = commit->about.target;
 	const struct change_about about = { .scope.inodes = { i } };
-	const struct change removal = { .op = CHANGE_UNLINK, .path = place->change.path };
+	const struct change removal = { .op = CHANGE_UNLINK, .path = commit->change.path };
 	struct op *q;
 
 	if (writeback_add_locked(p, &removal, &about, &q, NULL))
@@ -378,7 +377,7 @@ static bool leaves_part(const struct op *q)
 	const struct inode *i = q->about.target;
 
 	return q->change.op == CHANGE_PLACE && !q->is_again && !q->is_recovered && i &&
-		i->backlog->lacks_part;
+		i->pending->lacks_part;
 }
 
 static void leave_refused_locked(struct writeback *p, struct op *q)
@@ -398,7 +397,7 @@ void refused_leave_locked(struct writeback *p, const struct batch *b)
 	note_all(p, b);
 	for (size_t n = 0; n < b->count; n++)
 		if (b->results[n].err)
-			leave_refused_locked(p, b->queued[n]);
+			leave_refused_locked(p, b->ops[n]);
 	for (struct op *q = TAILQ_FIRST(&p->queue), *next; q; q = next) {
 		next = TAILQ_NEXT(q, link);
 		if (q->state != OP_SENT && (q->is_lost || q->is_again))

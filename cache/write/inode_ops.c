@@ -13,7 +13,7 @@
 
 struct inode_ops *inode_ops_of_locked(struct writeback *p, struct inode *i)
 {
-	struct inode_ops *b = i->backlog;
+	struct inode_ops *b = i->pending;
 
 	if (b)
 		return b;
@@ -21,18 +21,18 @@ struct inode_ops *inode_ops_of_locked(struct writeback *p, struct inode *i)
 	if (!b)
 		return NULL;
 	b->inode = i;
-	i->backlog = b;
+	i->pending = b;
 	tree_pin(p->cache->tree, i);
-	TAILQ_INSERT_TAIL(&p->backlogs, b, link);
+	TAILQ_INSERT_TAIL(&p->all_inode_ops, b, link);
 	return b;
 }
 
 void inode_ops_rest_locked(struct writeback *p, struct inode_ops *b)
 {
-	if (b->owes || b->held || b->waiters || b->for_handle)
+	if (b->in_queue || b->deferred || b->waiters || b->for_handle)
 		return;
-	TAILQ_REMOVE(&p->backlogs, b, link);
-	b->inode->backlog = NULL;
+	TAILQ_REMOVE(&p->all_inode_ops, b, link);
+	b->inode->pending = NULL;
 	tree_unpin(p->cache->tree, b->inode);
 	base_drop_locked(b);
 	free(b);
@@ -66,8 +66,8 @@ static void rest_all(struct writeback *p, const struct op *q)
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
 		struct inode *i = q->about.scope.inodes[n];
 
-		if (i && i->backlog)
-			inode_ops_rest_locked(p, i->backlog);
+		if (i && i->pending)
+			inode_ops_rest_locked(p, i->pending);
 	}
 }
 
@@ -88,7 +88,7 @@ static bool copies_from(const struct op *q, const struct inode *i)
 
 bool writeback_leaves_alone_locked(const struct inode *i)
 {
-	return !i->backlog || i->backlog->owes == i->backlog->copied;
+	return !i->pending || i->pending->in_queue == i->pending->copied;
 }
 
 void writeback_enter_locked(struct writeback *p, struct op *q)
@@ -111,14 +111,14 @@ void writeback_enter_locked(struct writeback *p, struct op *q)
 		if (!i || stands_before(q, n))
 			continue;
 		if (i == q->about.target && writeback_leaves_alone_locked(i)) {
-			i->backlog->shown = writeback_version_locked(p, i);
+			i->pending->shown = writeback_version_locked(p, i);
 			base_note_locked(p, i);
 		}
-		i->backlog->owes++;
-		i->backlog->last = q;
+		i->pending->in_queue++;
+		i->pending->last = q;
 		if (copies_from(q, i)) {
-			i->backlog->copied++;
-			i->backlog->copied_as = q->change.version;
+			i->pending->copied++;
+			i->pending->copied_as = q->change.version;
 		}
 	}
 	if (op_replaces_made(q))
@@ -184,7 +184,7 @@ enum err writeback_touch_locked(struct writeback *p, struct op *q, struct inode 
 	if (!b)
 		return error_set(e, ERR_NO_MEMORY, "a change");
 	tree_change_touches(p->cache->tree, &q->about.scope, i);
-	b->owes++;
+	b->in_queue++;
 	b->last = q;
 	return ERR_OK;
 }
@@ -207,16 +207,16 @@ void writeback_remove_locked(struct writeback *p, struct op *q, enum op_state en
 
 		if (!i || stands_before(q, n))
 			continue;
-		i->backlog->owes--;
-		i->backlog->copied -= copies_from(q, i);
-		base_drop_locked(i->backlog);
-		i->backlog->goes_beside &= i->backlog->owes > 0;
-		if (!i->backlog->owes && !i->backlog->held)
-			i->backlog->answered = (struct attr){ 0 };
-		if (i->backlog->last == q)
-			i->backlog->last = NULL;
-		if (i->backlog->maker == q)
-			i->backlog->maker = NULL;
+		i->pending->in_queue--;
+		i->pending->copied -= copies_from(q, i);
+		base_drop_locked(i->pending);
+		i->pending->has_parallel_parts &= i->pending->in_queue > 0;
+		if (!i->pending->in_queue && !i->pending->deferred)
+			i->pending->answered = (struct attr){ 0 };
+		if (i->pending->last == q)
+			i->pending->last = NULL;
+		if (i->pending->maker == q)
+			i->pending->maker = NULL;
 	}
 	for (int n = 0; n < 2; n++)
 		if (q->moved[n])
@@ -240,12 +240,12 @@ struct version writeback_version_locked(struct writeback *p, struct inode *i)
 {
 	struct attr attr;
 	bool is_known = tree_attr(p->cache->tree, i, &attr) > monotonic_ms() ||
-		tree_attr_was_told(p->cache->tree, i);
+		tree_attr_is_from_sandbox(p->cache->tree, i);
 
 	if (!writeback_leaves_alone_locked(i) || writeback_recovered_changes_locked(p, i))
 		return (struct version){ 0 };
-	if (i->backlog && i->backlog->copied)
-		return i->backlog->copied_as;
+	if (i->pending && i->pending->copied)
+		return i->pending->copied_as;
 	return is_known ? version_shown(&attr) : (struct version){ 0 };
 }
 
@@ -275,9 +275,9 @@ static uint64_t spare(const struct writeback *p)
 
 bool writeback_has_room_locked(const struct writeback *p, size_t len)
 {
-	uint64_t entries, bytes, parked;
+	uint64_t entries, bytes, failed;
 
-	journal_usage(p->journal, &entries, &bytes, &parked);
+	journal_usage(p->journal, &entries, &bytes, &failed);
 	return TAILQ_EMPTY(&p->queue) ||
 		(bytes + len + spare(p) <= p->journal_max && p->cost < WRITEBACK_COST_MAX);
 }

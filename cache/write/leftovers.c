@@ -34,7 +34,7 @@ static struct change expire(struct leftovers *l, const char *path)
 {
 	struct timespec time = cache_clock(l->cache);
 
-	time.tv_sec -= STAGING_OWED_S - LEFTOVERS_LATE_MS / 1000;
+	time.tv_sec -= STAGING_UNSYNCED_S - LEFTOVERS_LATE_MS / 1000;
 	return (struct change){
 		.op = CHANGE_SETATTR, .set = SET_MTIME, .path = path, .mtime = time
 	};

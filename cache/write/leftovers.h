@@ -7,11 +7,11 @@
  * an earlier mount was killed: its files are removed, too.
  *
  * The records stay where a change is pending, since the next mount sends it; they are removed after
- * STAGING_OWED_S. The records also stay where a change had no answer, or may have had none because
- * the mount before was killed. A copy of that change may be under way, and the records make the
- * helper refuse it. No copy is under way for as long as LEFTOVERS_LATE_MS. So records are removed
- * where the last change without an answer is longer ago. Else they are removed that long after the
- * mount, at the next attach.
+ * STAGING_UNSYNCED_S. The records also stay where a change had no answer, or may have had none
+ * because the mount before was killed. A copy of that change may be under way, and the records make
+ * the helper refuse it. No copy is under way for as long as LEFTOVERS_LATE_MS. So records are
+ * removed where the last change without an answer is longer ago. Else they are removed that long
+ * after the mount, at the next attach.
  */
 #pragma once
 

@@ -21,7 +21,7 @@
 static bool forget_numbers(struct writeback *p, const struct batch *b)
 {
 	for (size_t n = 0; n < b->count; n++)
-		if (!b->queued[n]->sequence && op_note_sent(b->queued[n], p->journal, NULL))
+		if (!b->ops[n]->sequence && op_note_sent(b->ops[n], p->journal, NULL))
 			return false;
 	return true;
 }
@@ -47,7 +47,7 @@ bool batch_cut_locked(struct writeback *p, struct batch *b)
 	if (b->has_no_room)
 		p->most.alone_until_ms = p->most.until_ms;
 	for (size_t n = 0; n < b->count; n++)
-		batch_put_back_locked(p, b->queued[n]);
+		batch_put_back_locked(p, b->ops[n]);
 	batch_end_locked(p, b);
 	return true;
 }

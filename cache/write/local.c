@@ -55,7 +55,7 @@ enum err local_permission(
 
 enum err local_dir_permission(struct cache *c, struct inode *dir, const char *name, struct error *e)
 {
-	return local_permission(c, dir, JUDGE_WRITE | JUDGE_EXEC, name, e);
+	return local_permission(c, dir, PERMISSION_WRITE | PERMISSION_EXEC, name, e);
 }
 
 /*

@@ -29,7 +29,7 @@ static bool may_resize(struct cache *c, struct inode *i, const struct change *wh
 	if (!(what->flags & CHANGE_BY_HANDLE) && !(what->set & SET_MTIME) &&
 		what->size == attr.size)
 		return false;
-	return permission_allows(&c->sandbox.identity, &attr, JUDGE_WRITE) ||
+	return permission_allows(&c->sandbox.identity, &attr, PERMISSION_WRITE) ||
 		(what->flags & CHANGE_BY_HANDLE && local_is_owner(c, i));
 }
 
@@ -75,7 +75,7 @@ static bool is_so_already(struct cache *c, struct inode *i, const struct change 
 	struct attr attr;
 
 	if (!what->set || what->set & ~(uint32_t)(SET_MODE | SET_UID | SET_GID) ||
-		!tree_is_provisional(c->tree, i) || !i->backlog || !i->backlog->owes)
+		!tree_is_provisional(c->tree, i) || !i->pending || !i->pending->in_queue)
 		return false;
 	tree_attr(c->tree, i, &attr);
 	if (what->set & (SET_UID | SET_GID) && attr.mode & (S_ISUID | S_ISGID))

@@ -11,7 +11,7 @@
  */
 static bool is_as_it_was(const struct inode *i)
 {
-	return writeback_leaves_alone_locked(i) && !(i->backlog && i->backlog->held);
+	return writeback_leaves_alone_locked(i) && !(i->pending && i->pending->deferred);
 }
 
 /*
@@ -20,7 +20,7 @@ static bool is_as_it_was(const struct inode *i)
  */
 static bool may_copy(struct cache *c, struct inode *from, struct inode *to)
 {
-	return to->backlog && to->backlog->place && from != to && local_is_known(c, from) &&
+	return to->pending && to->pending->commit && from != to && local_is_known(c, from) &&
 		is_as_it_was(from);
 }
 
@@ -44,12 +44,12 @@ static enum err queue_copy_locked(struct writeback *p, struct inode *from, struc
 		.begin = change->offset2,
 		.end = change->offset2 + change->length };
 	AUTO_TREE_PATH struct tree_path path = { 0 };
-	bool is_beside;
+	bool is_replacement;
 	struct op *q;
 	enum err kind = tree_path(t, from, NULL, &path, e);
 
 	change->path = path.text;
-	change->path2 = writeback_staged_path_locked(p, to, 0, &is_beside);
+	change->path2 = writeback_staged_path_locked(p, to, 0, &is_replacement);
 	change->target = tree_expect(t, from);
 	tree_attr(t, from, &attr);
 	change->version = version_shown(&attr);
@@ -57,7 +57,7 @@ static enum err queue_copy_locked(struct writeback *p, struct inode *from, struc
 		kind = writeback_add_locked(p, change, &about, &q, e);
 	if (kind)
 		return kind;
-	q->is_beside = is_beside;
+	q->is_replacement = is_replacement;
 	q->may_wait = true;
 	writeback_staged_more_locked(to, change->length);
 	tree_apply_local(t, to, &f);

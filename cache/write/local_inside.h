@@ -20,8 +20,8 @@ bool local_has_names(struct cache *c);
 bool local_may(struct cache *c, struct inode *dir);
 
 /*
- * Permission checks for the sandbox's user, where the kernel here does not check: JUDGE_* on an
- * inode, changes to the entries of a directory, the removal of one entry. `name` is for the
+ * Permission checks for the sandbox's user, where the kernel here does not check: PERMISSION_* on
+ * an inode, changes to the entries of a directory, the removal of one entry. `name` is for the
  * message.
  */
 enum err local_permission(

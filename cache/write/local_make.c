@@ -75,7 +75,7 @@ static enum err show_made_locked(struct writeback *p, struct op *q, const struct
 	if (kind)
 		return kind;
 	q->made = q->about.target = q->moved[0] = i;
-	i->backlog->maker = q;
+	i->pending->maker = q;
 	tree_mark_unsynced(c->tree, i, 1);
 	if (news.link)
 		tree_link_is_ours(c->tree, i);
@@ -112,7 +112,7 @@ static enum err make_staged_locked(struct writeback *p, const struct change *cha
 {
 	static const struct change_about nothing;
 	AUTO_FREE char *staged = writeback_new_name(p);
-	const struct change place = { .op = CHANGE_PLACE,
+	const struct change commit = { .op = CHANGE_PLACE,
 		.flags = CHANGE_EXCL | CHANGE_BY_HANDLE,
 		.path = staged,
 		.path2 = change->path,
@@ -133,7 +133,7 @@ static enum err make_staged_locked(struct writeback *p, const struct change *cha
 	if (!kind) {
 		bool may_replace = !m->exclusive && m->empties;
 
-		kind = writeback_stage_new_locked(p, *out, dir, &place, may_replace, e);
+		kind = writeback_stage_new_locked(p, *out, dir, &commit, may_replace, e);
 		if (!kind)
 			return ERR_OK;
 		tree_refused_made(p->cache->tree, *out);

@@ -136,9 +136,9 @@ static enum err permission_of_new_parents(struct cache *c, const struct moving *
 	if (m->dir == m->dir2)
 		return ERR_OK;
 	if (local_is_dir(c, m->moved))
-		kind = local_permission(c, m->moved, JUDGE_WRITE, m->name, e);
+		kind = local_permission(c, m->moved, PERMISSION_WRITE, m->name, e);
 	if (!kind && exchanges && local_is_dir(c, m->replaced))
-		kind = local_permission(c, m->replaced, JUDGE_WRITE, m->name2, e);
+		kind = local_permission(c, m->replaced, PERMISSION_WRITE, m->name2, e);
 	return kind;
 }
 

@@ -39,7 +39,7 @@ static bool removes(const struct change *c)
 static bool goes_on(const struct op *q, const struct change *c)
 {
 	return op_changes_contents(q) && c->op != CHANGE_COPY && c->op != CHANGE_PLACE &&
-		!q->is_beside && !c->version.ctime.tv_sec;
+		!q->is_replacement && !c->version.ctime.tv_sec;
 }
 
 static struct concerned concerned_by(const struct op *q, const struct change *c)
@@ -61,7 +61,7 @@ static bool is_of_inode(const struct op *q, const struct inode *i)
 {
 	bool tells = q->made || q->moved[0] || op_changes_contents(q) || op_carries_version(q);
 
-	return !q->is_beside && ((q->about.target == i && tells) || op_exchanged(q) == i);
+	return !q->is_replacement && ((q->about.target == i && tells) || op_exchanged(q) == i);
 }
 
 /*
@@ -91,7 +91,7 @@ static bool is_held_of_inode(const struct op *q, const struct change *c, const s
 	bool is_of = q->about.target == i && is_held_as(q, &c->version);
 	bool is_over = q->moved[1] == i && is_held_over(q, &c->version2);
 
-	return !q->is_beside && (is_of || is_over);
+	return !q->is_replacement && (is_of || is_over);
 }
 
 static bool is_held_of_file(const struct op *q, const struct change *c, const struct expect *file)
@@ -105,7 +105,7 @@ static bool is_held_of_file(const struct op *q, const struct change *c, const st
 
 static size_t last_of_inode(const struct batch *b, size_t count, const struct inode *i)
 {
-	while (count && !is_of_inode(b->queued[count - 1], i))
+	while (count && !is_of_inode(b->ops[count - 1], i))
 		count--;
 	return count;
 }
@@ -124,7 +124,7 @@ static size_t last_at_path(const struct batch *b, size_t count, const char *path
 
 	*is_moved = false;
 	while (at && (count = skip_others(steps, at, count)) > 0) {
-		const struct op *q = b->queued[count - 1];
+		const struct op *q = b->ops[count - 1];
 
 		if (q->is_recovered && op_tells_file_at(q, at))
 			break;
@@ -144,7 +144,7 @@ static size_t last_held(const struct batch *b, size_t count, const struct concer
 	bool is_known = x->inode || (x->file && x->file->ino);
 
 	for (count = is_known ? count : 0; count; count--) {
-		const struct op *q = b->queued[count - 1];
+		const struct op *q = b->ops[count - 1];
 		const struct change *c = &b->changes[count - 1];
 
 		if (x->inode ? is_held_of_inode(q, c, x->inode) : is_held_of_file(q, c, x->file))
@@ -205,13 +205,13 @@ static bool lacks_base(const struct op *q, const struct concerned *x)
 void batch_needs_file(struct batch *b, size_t step, const struct steps *steps)
 {
 	struct change *c = &b->changes[step - 1];
-	const struct concerned x = concerned_by(b->queued[step - 1], c);
+	const struct concerned x = concerned_by(b->ops[step - 1], c);
 
-	size_t told = last_of(b, step - 1, &x, steps), held = last_held(b, step - 1, &x);
+	size_t last = last_of(b, step - 1, &x, steps), held = last_held(b, step - 1, &x);
 
-	need_also(b, step, told);
+	need_also(b, step, last);
 	need_also(b, step, held);
-	if (!told && !held && lacks_base(b->queued[step - 1], &x))
+	if (!last && !held && lacks_base(b->ops[step - 1], &x))
 		*journal_base_in(c) = writeback_version_gone;
 }
 

@@ -456,7 +456,7 @@ bool op_set_more(struct op *q, const struct change *change, uint64_t number)
 /* The most entries of a commit: their notes must fit into one record of the journal. */
 #define WRITES_MAX 1024
 
-bool op_may_bring(const struct op *place, const struct op *create, const struct op *write)
+bool op_may_bring(const struct op *commit, const struct op *create, const struct op *write)
 {
 	const struct op *parts[] = { create, write ? write : create };
 
@@ -468,8 +468,8 @@ bool op_may_bring(const struct op *place, const struct op *create, const struct 
 		const struct op *q = parts[n];
 
 		if (q->state == OP_SENT || q->is_urgent || q->is_recovered || q->change.offset ||
-			q->failures != place->failures ||
-			strcmp(q->change.path, place->change.path) != 0)
+			q->failures != commit->failures ||
+			strcmp(q->change.path, commit->change.path) != 0)
 			return false;
 	}
 	return true;
@@ -497,20 +497,20 @@ static void say_it_makes(struct change *c, const struct change *create)
 	c->gid = create->gid;
 }
 
-bool op_bring(struct op *place, const struct op *create, const struct op *write)
+bool op_bring(struct op *commit, const struct op *create, const struct op *write)
 {
 	size_t count = 2 + (write ? write->pieces_count : 0);
 
-	place->pieces = calloc(count, sizeof *place->pieces);
-	if (!place->pieces)
+	commit->pieces = calloc(count, sizeof *commit->pieces);
+	if (!commit->pieces)
 		return false;
-	place->pieces_room = count;
-	add_number(place, create->number);
-	add_number(place, place->number);
-	say_it_makes(&place->change, &create->change);
+	commit->pieces_room = count;
+	add_number(commit, create->number);
+	add_number(commit, commit->number);
+	say_it_makes(&commit->change, &create->change);
 	if (write)
-		add_contents(place, write);
-	op_take_time(place, write ? &write->change : &create->change);
+		add_contents(commit, write);
+	op_take_time(commit, write ? &write->change : &create->change);
 	return true;
 }
 

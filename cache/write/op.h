@@ -45,21 +45,21 @@ struct op {
 	/* The names and numbers of an op of an earlier mount (replay_names.c); else none. */
 	struct named *named;
 	size_t named_count;
-	uint64_t awaits;    /* the gathering in which the op must not leave; 0: none */
-	uint64_t left_by;   /* the gathering of its present or last batch */
-	unsigned conflicts; /* names that others have taken */
+	uint64_t skip_sweep; /* the sweep in which the op must not leave; 0: none */
+	uint64_t left_by;    /* the sweep of its present or last batch */
+	unsigned conflicts;  /* names that others have taken */
 	/*
 	 * The flags: first what the op is, from its making on; then what is wanted of it; then what
 	 * became of it. They are bytes and no bits, because the sender sets is_verified without the
 	 * lock.
 	 */
-	bool is_barrier;    /* moves a directory: no op overtakes it, and it overtakes none */
-	bool is_small_save; /* a part of a small save: large contents do not hold it up */
-	bool is_recovered;  /* made by an earlier mount: touches no known inode */
-	bool is_inherited;  /* is_recovered, or queued in place of such an op */
-	bool is_unasked;    /* no call asked for it: keeps a time that is shown, or tidies */
-	bool tidies;        /* removes a staged file whose contents were refused */
-	bool is_beside;     /* about the staged file that will replace the target */
+	bool is_barrier;     /* moves a directory: no op overtakes it, and it overtakes none */
+	bool is_small_save;  /* a part of a small save: large contents do not hold it up */
+	bool is_recovered;   /* made by an earlier mount: touches no known inode */
+	bool is_inherited;   /* is_recovered, or queued in place of such an op */
+	bool is_unasked;     /* no call asked for it: keeps a time that is shown, or tidies */
+	bool tidies;         /* removes a staged file whose contents were refused */
+	bool is_replacement; /* about the staged file that will replace the target */
 	/*
 	 * A file that others put at the new name is replaced. But if others may have come long
 	 * before, as after a crash or an attempt without an answer, that is a conflict.
@@ -207,15 +207,15 @@ bool op_may_set_mtime(const struct op *q, const struct change *change);
  */
 bool op_set_more(struct op *q, const struct change *change, uint64_t number);
 /*
- * Whether the commit `place` may also make the file in staging that `create` makes, with no other
+ * Whether the commit `commit` may also make the file in staging that `create` makes, with no other
  * contents than `write` (NULL: empty).
  */
-bool op_may_bring(const struct op *place, const struct op *create, const struct op *write);
+bool op_may_bring(const struct op *commit, const struct op *create, const struct op *write);
 /*
- * Lets `place` do so, and gives it the journal's entries of the other two. false: no memory, and
+ * Lets `commit` do so, and gives it the journal's entries of the other two. false: no memory, and
  * nothing is changed.
  */
-bool op_bring(struct op *place, const struct op *create, const struct op *write);
+bool op_bring(struct op *commit, const struct op *create, const struct op *write);
 /* Puts the contents together in `out`, which has room for change.data_len bytes. */
 enum err op_read_contents(
 	const struct op *q, struct journal *journal, unsigned char *out, struct error *e);

@@ -17,7 +17,7 @@ bool permission_allows(const struct identity *who, const struct attr *attr, unsi
 	unsigned granted = attr->mode & 7;
 
 	if (who->uid == 0)
-		return !(want & JUDGE_EXEC) || S_ISDIR(attr->mode) || attr->mode & 0111;
+		return !(want & PERMISSION_EXEC) || S_ISDIR(attr->mode) || attr->mode & 0111;
 	if (who->uid == attr->uid)
 		granted = attr->mode >> 6 & 7;
 	else if (is_in_group(who, attr->gid))

@@ -5,9 +5,9 @@
 
 #include "providers/verbs.h"
 
-#define JUDGE_EXEC  1u
-#define JUDGE_WRITE 2u
-#define JUDGE_READ  4u
+#define PERMISSION_EXEC  1u
+#define PERMISSION_WRITE 2u
+#define PERMISSION_READ  4u
 
 /*
  * Checks as the sandbox's kernel does: the bits of the owner, else of the group, else of others.

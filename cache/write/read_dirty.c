@@ -18,7 +18,7 @@
  * One read: `out` has the file's bytes at `offset`, and so far only those between `from` and `to`
  * are known.
  */
-struct picture {
+struct read_view {
 	struct writeback *p;
 	uint64_t offset;
 	unsigned char *out;
@@ -31,13 +31,13 @@ struct picture {
 	size_t pieces, bytes; /* where is_based: pieces and bytes read */
 };
 
-static uint64_t end_of(const struct picture *w)
+static uint64_t end_of(const struct read_view *w)
 {
 	return w->offset + w->len;
 }
 
 /* Known bytes in parts that do not touch each other are not tracked. */
-static void know(struct picture *w, uint64_t from, uint64_t to)
+static void know(struct read_view *w, uint64_t from, uint64_t to)
 {
 	bool is_first = w->from == w->to;
 
@@ -47,7 +47,7 @@ static void know(struct picture *w, uint64_t from, uint64_t to)
 }
 
 /* The file ends at `size`: if it grows later, there are zeros behind this end. */
-static void show_end(struct picture *w, uint64_t size)
+static void show_end(struct read_view *w, uint64_t size)
 {
 	uint64_t from = size > w->offset ? size : w->offset;
 
@@ -57,7 +57,7 @@ static void show_end(struct picture *w, uint64_t size)
 	know(w, from, end_of(w));
 }
 
-static enum err show_piece(struct picture *w, const struct piece *piece, struct error *e)
+static enum err show_piece(struct read_view *w, const struct piece *piece, struct error *e)
 {
 	uint64_t end = piece->offset + piece->where.len;
 	uint64_t from = piece->offset > w->offset ? piece->offset : w->offset;
@@ -76,7 +76,7 @@ static enum err show_piece(struct picture *w, const struct piece *piece, struct 
 	return journal_read(w->p->journal, &part, w->out + (from - w->offset), e);
 }
 
-static enum err show_change(struct picture *w, const struct op *q, struct error *e)
+static enum err show_change(struct read_view *w, const struct op *q, struct error *e)
 {
 	enum err kind = ERR_OK;
 
@@ -106,7 +106,7 @@ static uint64_t size_after(const struct op *q, uint64_t size)
  * Whether only the sandbox knows the result: of a copy, of fallocate, and of an append that may
  * land elsewhere.
  */
-static bool is_opaque(const struct picture *w, const struct op *q)
+static bool is_opaque(const struct read_view *w, const struct op *q)
 {
 	if (w->is_based && q->change.op == CHANGE_APPEND && q->change.offset != w->size)
 		return true;
@@ -114,7 +114,7 @@ static bool is_opaque(const struct picture *w, const struct op *q)
 }
 
 /* Applies the pending ops in their order, on top of the sandbox's contents. */
-static enum err show_all_locked(struct picture *w, const struct inode *i, struct error *e)
+static enum err show_all_locked(struct read_view *w, const struct inode *i, struct error *e)
 {
 	const struct op *q;
 	enum err kind = ERR_OK;
@@ -133,7 +133,7 @@ static enum err show_all_locked(struct picture *w, const struct inode *i, struct
 	return kind;
 }
 
-static bool is_known(const struct picture *w)
+static bool is_known(const struct read_view *w)
 {
 	if (w->is_based)
 		return !w->is_torn;
@@ -143,7 +143,7 @@ static bool is_known(const struct picture *w)
 }
 
 static enum err read_locked(
-	struct picture *w, struct inode *i, size_t *got, bool *served, struct error *e)
+	struct read_view *w, struct inode *i, size_t *got, bool *served, struct error *e)
 {
 	struct attr attr;
 
@@ -161,7 +161,7 @@ static enum err read_locked(
 enum err writeback_lay_locked(struct writeback *p, struct inode *i, const struct attr *base,
 	uint64_t offset, void *out, size_t len, size_t *got, bool *served, struct error *e)
 {
-	struct picture w = { .p = p,
+	struct read_view w = { .p = p,
 		.offset = offset,
 		.out = out,
 		.len = len,
@@ -176,7 +176,7 @@ enum err writeback_lay_locked(struct writeback *p, struct inode *i, const struct
 enum err writeback_read(struct writeback *p, struct inode *i, uint64_t offset, void *out,
 	size_t len, size_t *got, bool *served, struct error *e)
 {
-	struct picture w = { .p = p, .offset = offset, .out = out, .len = len };
+	struct read_view w = { .p = p, .offset = offset, .out = out, .len = len };
 	enum err kind = ERR_OK;
 
 	*served = false;
@@ -184,7 +184,7 @@ enum err writeback_read(struct writeback *p, struct inode *i, uint64_t offset, v
 	if (!p)
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
-	if (i->backlog && i->backlog->owes && !i->backlog->is_lost)
+	if (i->pending && i->pending->in_queue && !i->pending->is_lost)
 		kind = read_locked(&w, i, got, served, e);
 	pthread_mutex_unlock(&p->lock);
 	return kind;

@@ -23,12 +23,12 @@ void base_note_locked(struct writeback *p, struct inode *i)
 {
 	struct base base = { .number = ++p->bases };
 
-	base_drop_locked(i->backlog);
+	base_drop_locked(i->pending);
 	if (!tree_base(p->cache->tree, i, &base.version) || writeback_has_recovered_locked(p))
 		return;
-	i->backlog->base = malloc(sizeof base);
-	if (i->backlog->base)
-		*i->backlog->base = base;
+	i->pending->base = malloc(sizeof base);
+	if (i->pending->base)
+		*i->pending->base = base;
 }
 
 void base_drop_locked(struct inode_ops *b)
@@ -54,7 +54,7 @@ static bool is_offline_locked(struct writeback *p)
 static bool find_base(struct writeback *p, const struct inode *i, struct base *out)
 {
 	pthread_mutex_lock(&p->lock);
-	const struct inode_ops *b = i->backlog;
+	const struct inode_ops *b = i->pending;
 	bool found = b && b->base && !b->is_lost && is_offline_locked(p);
 
 	if (found)
@@ -98,7 +98,7 @@ static bool lay_over(struct writeback *p, struct inode *i, const struct base *ba
 	bool served = false;
 
 	pthread_mutex_lock(&p->lock);
-	const struct inode_ops *b = i->backlog;
+	const struct inode_ops *b = i->pending;
 	bool is_same = b && b->base && b->base->number == base->number && !b->is_lost;
 
 	if (is_same && tree_base_holds(p->cache->tree, i) &&

@@ -93,7 +93,7 @@ static void adopt(struct cache *c, struct change_about *about, const struct chan
 }
 
 /* Without an answer it is unknown whether the change was applied. */
-static void doubt(struct cache *c, const struct change_about *about)
+static void invalidate_touched(struct cache *c, const struct change_about *about)
 {
 	struct inode *const touched[] = { about->target, about->dir, about->dir2 };
 
@@ -135,7 +135,7 @@ enum err remote_change(struct cache *c, const struct call *call, struct change *
 	writeback_number_asked(c->writeback, about->number, &request);
 	kind = ask(c, call, about, &request, result, e);
 	if (kind)
-		doubt(c, about);
+		invalidate_touched(c, about);
 	else if (result->err)
 		kind = error_set(e, result->err, "%s: %s", change->path,
 			result->why[0] ? result->why : error_words(result->err));

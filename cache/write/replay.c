@@ -23,7 +23,7 @@
 struct loading {
 	struct writeback *p;
 	struct op *last_sent; /* the last op with a sequence number; NULL: none */
-	void *held; /* by path, with tsearch(3): each CHANGE_PLACE without a sequence number */
+	void *commits; /* by path, with tsearch(3): each CHANGE_PLACE without a sequence number */
 };
 
 /* ---- Reading the journal ---- */
@@ -130,7 +130,7 @@ static bool note_held(struct loading *l, struct op *q)
 {
 	if (q->change.op != CHANGE_PLACE || q->sequence)
 		return true;
-	struct op **node = tsearch(q, &l->held, compare_paths);
+	struct op **node = tsearch(q, &l->commits, compare_paths);
 
 	if (node)
 		*node = q;
@@ -155,7 +155,7 @@ static void move_held_behind(struct loading *l, struct op *q)
 {
 	const char *staged = staged_file(q);
 	const struct op wanted = { .change.path = staged };
-	struct op *const *node = staged ? tfind(&wanted, &l->held, compare_paths) : NULL;
+	struct op *const *node = staged ? tfind(&wanted, &l->commits, compare_paths) : NULL;
 
 	if (!node)
 		return;
@@ -198,19 +198,19 @@ static struct op *take_up_whole(struct loading *l, struct op *create,
 	const struct journal_entry *entry, const struct change *change)
 {
 	struct writeback *p = l->p;
-	struct op *place = recovered_new(entry, change);
+	struct op *commit = recovered_new(entry, change);
 
-	if (!place || !op_bring(place, create, NULL)) {
-		op_free(place);
+	if (!commit || !op_bring(commit, create, NULL)) {
+		op_free(commit);
 		return NULL;
 	}
-	TAILQ_INSERT_BEFORE(create, place, link);
+	TAILQ_INSERT_BEFORE(create, commit, link);
 	TAILQ_REMOVE(&p->queue, create, link);
 	if (l->last_sent == create)
-		l->last_sent = place;
-	p->cost += op_cost(place) - op_cost(create);
+		l->last_sent = commit;
+	p->cost += op_cost(commit) - op_cost(create);
 	op_free(create);
-	return place;
+	return commit;
 }
 
 /* Finds all positions again after an op left the queue. false: no memory. */
@@ -219,7 +219,7 @@ static bool find_places_again(struct loading *l)
 	struct op *q;
 	bool is_done = true;
 
-	tdestroy(l->held, no_free);
+	tdestroy(l->commits, no_free);
 	*l = (struct loading){ .p = l->p };
 	TAILQ_FOREACH(q, &l->p->queue, link)
 	{
@@ -260,7 +260,7 @@ static enum err take_entry(void *context, const struct journal_entry *entry, str
 	struct change change = entry->change;
 
 	if (entry->has_failed) {
-		p->parked += !entry->is_part && !change_is_in_staging(&entry->change);
+		p->failed += !entry->is_part && !change_is_in_staging(&entry->change);
 		return ERR_OK;
 	}
 	enum err kind = read_text(p, entry, &change, &text, e);
@@ -300,7 +300,7 @@ enum err writeback_recover(struct writeback *p, struct error *e)
 	struct loading l = { .p = p };
 	enum err kind = journal_each(p->journal, take_entry, &l, e);
 
-	tdestroy(l.held, no_free);
+	tdestroy(l.commits, no_free);
 	number_all(p);
 	if (!kind)
 		kind = writeback_enter_named(p, e);

@@ -13,10 +13,10 @@
 struct steps_name {
 	const char *path; /* a path of a change in the batch; NULL: the slot is free */
 	size_t len;
-	size_t inside; /* ops at and below the name make no sense without this step */
-	size_t exact;  /* carries the version of the file there */
-	size_t told;   /* 1 + the index of a note: the file there is as this step left it */
-	size_t moved;  /* 1 + the index of a note: moves or removes files at or below the name */
+	size_t inside;  /* ops at and below the name make no sense without this step */
+	size_t exact;   /* carries the version of the file there */
+	size_t left_as; /* 1 + the index of a note: the file there is as this step left it */
+	size_t moved;   /* 1 + the index of a note: moves or removes files at or below the name */
 };
 
 struct steps_note {
@@ -109,13 +109,13 @@ void steps_note(struct steps *s, const struct op *q, size_t step)
 	}
 	for (size_t n = 0; n < 2; n++)
 		if (names[n] && op_tells_file_at(q, names[n]))
-			note(s, &name_of(s, names[n])->told, step);
+			note(s, &name_of(s, names[n])->left_as, step);
 	count = op_moves_tops(q, paths);
 	for (size_t n = 0; n < count; n++)
 		note(s, &name_of(s, paths[n])->moved, step);
 }
 
-static size_t later(size_t a, size_t b)
+static size_t max_step(size_t a, size_t b)
 {
 	return a > b ? a : b;
 }
@@ -128,10 +128,10 @@ static size_t needed_by(const struct steps *s, const struct op *q, const char *p
 	size_t step = name ? name->inside : 0;
 
 	if (name && q->change.op != CHANGE_SYNC)
-		step = later(step, name->exact);
+		step = max_step(step, name->exact);
 	while (len--)
 		if (path[len] == '/')
-			step = later(step, find(s, path, len)->inside);
+			step = max_step(step, find(s, path, len)->inside);
 	return step;
 }
 
@@ -139,10 +139,10 @@ size_t steps_needed(const struct steps *s, const struct op *q)
 {
 	if (!s->count)
 		return 0;
-	return later(needed_by(s, q, q->change.path), needed_by(s, q, q->change.path2));
+	return max_step(needed_by(s, q, q->change.path), needed_by(s, q, q->change.path2));
 }
 
-static size_t last_noted(const struct steps *s, size_t last, size_t count)
+static size_t last_step(const struct steps *s, size_t last, size_t count)
 {
 	for (; last && s->notes[last - 1].step > count; last = s->notes[last - 1].before)
 		++*s->looked_at;
@@ -156,12 +156,13 @@ size_t steps_about(const struct steps *s, const char *path, size_t count)
 	if (!s->count)
 		return 0;
 	const struct steps_name *name = find(s, path, len);
-	size_t step = later(last_noted(s, name->told, count), last_noted(s, name->moved, count));
+	size_t step =
+		max_step(last_step(s, name->left_as, count), last_step(s, name->moved, count));
 
 	++*s->looked_at;
 	while (len--)
 		if (path[len] == '/')
-			step = later(step, last_noted(s, find(s, path, len)->moved, count));
+			step = max_step(step, last_step(s, find(s, path, len)->moved, count));
 	return step;
 }
 

@@ -32,12 +32,12 @@ static void release(struct search *s)
 /* Where the whole batch left the file of its change `n`; NULL: the file has lost this name. */
 static char *place_after(const struct batch *b, size_t n)
 {
-	const char *left = op_leaves(b->queued[n]);
+	const char *left = op_leaves(b->ops[n]);
 	char *place = left ? strdup(left) : NULL;
 
 	while (place && ++n < b->count)
 		if (!b->results[n].err)
-			place = op_carry(b->queued[n], place);
+			place = op_carry(b->ops[n], place);
 	return place;
 }
 
@@ -47,7 +47,7 @@ static void look_at(struct search *s, size_t n)
 	struct batch *b = s->batch;
 	char *place = place_after(b, n);
 
-	bool stays = place && !strcmp(place, op_leaves(b->queued[n]));
+	bool stays = place && !strcmp(place, op_leaves(b->ops[n]));
 
 	b->results[n].has_attr &= stays;
 	if (stays || !place || !s->places || !s->changes) {
@@ -96,7 +96,7 @@ enum err batch_find_moved(
 		.changes = calloc(b->count, sizeof *s.changes) };
 
 	for (size_t n = 0; n < b->count; n++)
-		if (!b->results[n].err && b->queued[n]->about.target)
+		if (!b->results[n].err && b->ops[n]->about.target)
 			look_at(&s, n);
 	enum err kind = ask_for_places(p, call, &s, e);
 

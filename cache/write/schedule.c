@@ -32,7 +32,7 @@ static int64_t worth_ms(const struct writeback *p, const struct op *q)
 	 */
 	bool is_pressed = p->waiting || writeback_is_full(p);
 
-	return q->may_wait && !is_pressed ? q->since_ms + p->lazy_ms : q->since_ms;
+	return q->may_wait && !is_pressed ? q->since_ms + p->may_wait_ms : q->since_ms;
 }
 
 /*

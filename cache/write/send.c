@@ -20,7 +20,7 @@ static enum err ask(struct writeback *p, struct batch *b, struct error *e)
 	struct apply_request request = { .first_sequence =
 						 b->ticket ? b->ticket : b->first_sequence,
 		.is_plain = b->ticket,
-		.settled = b->settled,
+		.closed = b->closed,
 		.changes = b->changes,
 		.changes_count = b->count };
 
@@ -49,20 +49,20 @@ static enum err ask(struct writeback *p, struct batch *b, struct error *e)
  * Whether a user asks for this attempt: a call waits, or the mount was used since the last attempt
  * failed. So ops that were pending when the sandbox was paused do not wake it.
  */
-static bool is_wanted_locked(const struct writeback *p)
+static bool is_urgent_locked(const struct writeback *p)
 {
 	if (p->waiting || !p->failure.kind)
 		return p->waiting;
-	return p->doubted >= p->failed_attempt || cache_uses(p->cache) != p->failed_uses;
+	return p->disregarded >= p->failed_attempt || cache_uses(p->cache) != p->failed_uses;
 }
 
 static uint64_t begin_attempt_locked(struct writeback *p, struct batch *b)
 {
-	batch_learn_settled_locked(p, b);
+	batch_learn_closed_locked(p, b);
 	p->moved.sent -= b->progress.sent;
 	b->progress = progress_now();
 	b->progress.also = &p->moved;
-	b->is_urgent = is_wanted_locked(p);
+	b->is_urgent = is_urgent_locked(p);
 	b->departures = p->under_way == 1 ? p->departures : 0;
 	return ++p->attempts;
 }
@@ -92,7 +92,7 @@ static void pause_locked(struct writeback *p, uint64_t attempt, int64_t pause_ms
 	int64_t begun_ms = monotonic_ms();
 	int64_t end_ms = pause_end_locked(p, begun_ms, pause_ms);
 
-	while (!p->stopping && p->doubted < attempt && monotonic_ms() < end_ms) {
+	while (!p->stopping && p->disregarded < attempt && monotonic_ms() < end_ms) {
 		condition_wait_until(&p->changed, &p->lock, end_ms);
 		end_ms = pause_end_locked(p, begun_ms, pause_ms);
 	}
@@ -124,7 +124,7 @@ static bool may_pass(const struct batch *b, enum err kind)
  * The path by which people know a file of the batch: a new file has only a staging name until its
  * commit.
  */
-static const char *told_path(const struct batch *b)
+static const char *known_path(const struct batch *b)
 {
 	for (size_t n = 0; n < b->count; n++)
 		if (!change_is_in_staging(&b->changes[n]))
@@ -140,7 +140,7 @@ static void repeat_locked(struct writeback *p, struct batch *b)
 		return;
 	b->is_repeated = b->first_sequence;
 	for (size_t n = 0; n < b->count && !b->is_repeated; n++)
-		b->queued[n]->outcome_unknown = true;
+		b->ops[n]->outcome_unknown = true;
 }
 
 /*
@@ -158,7 +158,7 @@ static void try_until_answered(struct writeback *p, struct batch *b, struct erro
 	while (may_pass(b, try(p, b, e))) {
 		log_debug(LOG_WRITE, "a batch of %zu changes had no answer: %s", b->count, e->text);
 		if (e->kind != ERR_INTERRUPTED)
-			cache_note_lost(p->cache, told_path(b), e);
+			cache_note_lost(p->cache, known_path(b), e);
 		pthread_mutex_lock(&p->lock);
 		b->is_cut = (b->is_too_large || b->has_no_room) && batch_cut_locked(p, b);
 		if (b->is_cut) {
@@ -211,7 +211,7 @@ static void send_locked(struct writeback *p, struct batch *b)
 		batch_keep_contents(p, b);
 	pthread_mutex_lock(&p->lock);
 	p->moved.sent -= b->progress.sent;
-	batch_settle_locked(p, b);
+	batch_close_locked(p, b);
 	finish_locked(p, b, &e);
 	batch_release(b);
 }
@@ -227,7 +227,7 @@ static int64_t look_at_held_locked(struct writeback *p)
 	if (look_ms == INT64_MAX)
 		return look_ms;
 	tree_resolve_overdue(p->cache->tree);
-	return look_ms < now_ms + TREE_LATE_MS ? look_ms : now_ms + TREE_LATE_MS;
+	return look_ms < now_ms + TREE_DEFERRED_MS ? look_ms : now_ms + TREE_DEFERRED_MS;
 }
 
 static void *send_all(void *context)

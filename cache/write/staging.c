@@ -37,41 +37,41 @@ char *writeback_new_name(struct writeback *p)
 
 /* ---- Deferring ---- */
 
-static void count_held(const struct op *q, int delta)
+static void count_deferred(const struct op *q, int delta)
 {
 	for (int n = 0; n < TREE_SCOPE_MAX; n++)
 		if (q->about.scope.inodes[n])
-			q->about.scope.inodes[n]->backlog->held += (unsigned)delta;
+			q->about.scope.inodes[n]->pending->deferred += (unsigned)delta;
 }
 
 /* Meanwhile the sandbox's state, of the directory too, is not the state that is shown. */
-static void begin_locked(struct writeback *p, struct op *place)
+static void begin_locked(struct writeback *p, struct op *commit)
 {
-	place->about.scope.has_local_effect = true;
-	tree_change_begins(p->cache->tree, &place->about.scope);
+	commit->about.scope.has_local_effect = true;
+	tree_change_begins(p->cache->tree, &commit->about.scope);
 }
 
 /* A sender checks the file when it next looks at the deferred ops. */
-static void look_later(const struct writeback *p, struct inode_ops *b)
+static void postpone_look(const struct writeback *p, struct inode_ops *b)
 {
-	b->place_look_ms = monotonic_ms() + p->open_ms;
-	b->place_bytes = 0;
+	b->commit_look_ms = monotonic_ms() + p->open_ms;
+	b->commit_bytes = 0;
 }
 
-static enum err hold_locked(struct writeback *p, const struct change *place,
+static enum err defer_locked(struct writeback *p, const struct change *commit,
 	const struct change_about *about, struct op **out, struct error *e)
 {
 	fault_point("pending.staged");
-	enum err kind = writeback_prepare_locked(p, place, about, out, e);
+	enum err kind = writeback_prepare_locked(p, commit, about, out, e);
 
 	if (kind)
 		return kind;
 	op_becomes(*out, OP_DEFERRED, "its contents are not whole");
-	TAILQ_INSERT_TAIL(&p->held, *out, link);
-	count_held(*out, 1);
-	about->target->backlog->place = *out;
+	TAILQ_INSERT_TAIL(&p->deferred, *out, link);
+	count_deferred(*out, 1);
+	about->target->pending->commit = *out;
 	begin_locked(p, *out);
-	look_later(p, about->target->backlog);
+	postpone_look(p, about->target->pending);
 	if (!p->is_scheduled)
 		senders_wake_locked(p);
 	fault_point("pending.held");
@@ -92,8 +92,8 @@ static void become_removal(struct writeback *p, struct op *q)
 /* Whether the file has at most one op since it was made. *write: this op; NULL: none. */
 static bool is_just_written(const struct inode_ops *b, struct op **write)
 {
-	*write = b->owes == 2 && b->last != b->maker ? b->last : NULL;
-	return b->maker && (*write || (b->owes == 1 && b->last == b->maker));
+	*write = b->in_queue == 2 && b->last != b->maker ? b->last : NULL;
+	return b->maker && (*write || (b->in_queue == 1 && b->last == b->maker));
 }
 
 static bool are_together(struct writeback *p, const struct op *create, const struct op *last)
@@ -105,16 +105,17 @@ static bool are_together(struct writeback *p, const struct op *create, const str
 }
 
 /* Where nothing has left yet, one change makes the file, writes it and commits it. */
-static void bring_locked(struct writeback *p, struct op *place)
+static void bring_locked(struct writeback *p, struct op *commit)
 {
-	struct inode_ops *b = place->about.target->backlog;
+	struct inode_ops *b = commit->about.target->pending;
 	struct op *create = b->maker, *write;
 
-	if (!place->moved[0] || !is_just_written(b, &write) ||
-		!op_may_bring(place, create, write) ||
-		!are_together(p, create, write ? write : place) || !op_bring(place, create, write))
+	if (!commit->moved[0] || !is_just_written(b, &write) ||
+		!op_may_bring(commit, create, write) ||
+		!are_together(p, create, write ? write : commit) ||
+		!op_bring(commit, create, write))
 		return;
-	place->made = create->made;
+	commit->made = create->made;
 	writeback_remove_locked(p, create, OP_ELIDED, "a part of its rename");
 	if (write)
 		writeback_remove_locked(p, write, OP_ELIDED, "a part of its rename");
@@ -124,20 +125,20 @@ static void let_go_locked(struct writeback *p, struct op *q)
 {
 	bool is_for_nothing = op_replaces_made(q) && !q->is_used;
 
-	TAILQ_REMOVE(&p->held, q, link);
-	q->about.target->backlog->place = NULL;
+	TAILQ_REMOVE(&p->deferred, q, link);
+	q->about.target->pending->commit = NULL;
 	if (is_for_nothing)
 		become_removal(p, q);
 	else
 		bring_locked(p, q);
-	count_held(q, -1);
+	count_deferred(q, -1);
 	writeback_enter_locked(p, q);
 	fault_point("pending.released");
 }
 
 void writeback_release_locked(struct writeback *p, const struct inode *i)
 {
-	for (struct op *q = TAILQ_FIRST(&p->held), *next; q; q = next) {
+	for (struct op *q = TAILQ_FIRST(&p->deferred), *next; q; q = next) {
 		next = TAILQ_NEXT(q, link);
 		if (op_touches(q, i))
 			let_go_locked(p, q);
@@ -146,13 +147,13 @@ void writeback_release_locked(struct writeback *p, const struct inode *i)
 
 void writeback_release_all_locked(struct writeback *p)
 {
-	while (!TAILQ_EMPTY(&p->held))
-		let_go_locked(p, TAILQ_FIRST(&p->held));
+	while (!TAILQ_EMPTY(&p->deferred))
+		let_go_locked(p, TAILQ_FIRST(&p->deferred));
 }
 
 void writeback_release_unsure_locked(struct writeback *p)
 {
-	for (struct op *q = TAILQ_FIRST(&p->held), *next; q; q = next) {
+	for (struct op *q = TAILQ_FIRST(&p->deferred), *next; q; q = next) {
 		next = TAILQ_NEXT(q, link);
 		if (!op_replaces_made(q))
 			let_go_locked(p, q);
@@ -164,7 +165,7 @@ void writeback_release(struct writeback *p, struct inode *i)
 	if (!p)
 		return;
 	pthread_mutex_lock(&p->lock);
-	if (i->backlog && i->backlog->place)
+	if (i->pending && i->pending->commit)
 		writeback_release_locked(p, i);
 	pthread_mutex_unlock(&p->lock);
 }
@@ -173,8 +174,8 @@ void writeback_release(struct writeback *p, struct inode *i)
 
 void writeback_staged_more_locked(struct inode *i, size_t len)
 {
-	if (i->backlog && i->backlog->place)
-		i->backlog->place_bytes += len;
+	if (i->pending && i->pending->commit)
+		i->pending->commit_bytes += len;
 }
 
 /*
@@ -186,24 +187,24 @@ static bool is_left_open(const struct writeback *p, const struct inode_ops *b)
 	bool is_held_up =
 		p->moves || p->failure.kind || !writeback_has_room_locked(p, WRITEBACK_WRITE_MAX);
 
-	return !is_held_up && b->place_bytes < WRITEBACK_WRITE_MAX;
+	return !is_held_up && b->commit_bytes < WRITEBACK_WRITE_MAX;
 }
 
 int64_t writeback_release_open_locked(struct writeback *p, int64_t now_ms)
 {
 	int64_t next_ms = INT64_MAX;
 
-	for (struct op *q = TAILQ_FIRST(&p->held), *next; q; q = next) {
-		struct inode_ops *b = q->about.target->backlog;
+	for (struct op *q = TAILQ_FIRST(&p->deferred), *next; q; q = next) {
+		struct inode_ops *b = q->about.target->pending;
 
 		next = TAILQ_NEXT(q, link);
-		if (b->place_look_ms <= now_ms && is_left_open(p, b)) {
+		if (b->commit_look_ms <= now_ms && is_left_open(p, b)) {
 			let_go_locked(p, q);
 			continue;
 		}
-		if (b->place_look_ms <= now_ms)
-			look_later(p, b);
-		next_ms = b->place_look_ms < next_ms ? b->place_look_ms : next_ms;
+		if (b->commit_look_ms <= now_ms)
+			postpone_look(p, b);
+		next_ms = b->commit_look_ms < next_ms ? b->commit_look_ms : next_ms;
 	}
 	return next_ms;
 }
@@ -211,11 +212,11 @@ int64_t writeback_release_open_locked(struct writeback *p, int64_t now_ms)
 /* ---- New files ---- */
 
 enum err writeback_stage_new_locked(struct writeback *p, struct inode *i, struct inode *dir,
-	const struct change *place, bool may_replace, struct error *e)
+	const struct change *commit, bool may_replace, struct error *e)
 {
 	const struct change_about about = { .scope.inodes = { dir, i }, .target = i, .dir = dir };
 	struct op *q;
-	enum err kind = hold_locked(p, place, &about, &q, e);
+	enum err kind = defer_locked(p, commit, &about, &q, e);
 
 	if (kind)
 		return kind;
@@ -227,12 +228,12 @@ enum err writeback_stage_new_locked(struct writeback *p, struct inode *i, struct
 
 /* ---- Files that are written anew ---- */
 
-static bool is_over(const struct op *place)
+static bool is_over(const struct op *commit)
 {
-	return place->change.flags & CHANGE_REPLACE;
+	return commit->change.flags & CHANGE_REPLACE;
 }
 
-static enum err make_beside_locked(
+static enum err make_replacement_locked(
 	struct writeback *p, struct inode *i, const char *staged, struct op **out, struct error *e)
 {
 	const struct change_about about = { .scope.inodes = { i }, .target = i };
@@ -245,7 +246,7 @@ static enum err make_beside_locked(
 	enum err kind = writeback_add_locked(p, &change, &about, out, e);
 
 	if (!kind)
-		(*out)->is_beside = (*out)->may_wait = true;
+		(*out)->is_replacement = (*out)->may_wait = true;
 	return kind;
 }
 
@@ -277,20 +278,20 @@ static enum err over_locked(struct writeback *p, struct inode *i, const struct s
 {
 	const struct change_about about = { .scope.inodes = { i }, .target = i };
 	uint32_t replaces = s->is_made && is_still_empty(p, i) ? CHANGE_EXCHANGE : 0;
-	const struct change place = { .op = CHANGE_PLACE,
+	const struct change commit = { .op = CHANGE_PLACE,
 		.flags = CHANGE_REPLACE | CHANGE_BY_HANDLE | replaces,
 		.path = staged,
 		.path2 = path,
 		.target2 = tree_expect(p->cache->tree, i),
 		.version2 = replaces ? version_of_made(p, i) : writeback_version_locked(p, i) };
-	struct op *made, *held;
-	enum err kind = make_beside_locked(p, i, staged, &made, e);
+	struct op *made, *deferred;
+	enum err kind = make_replacement_locked(p, i, staged, &made, e);
 
 	if (kind)
 		return kind;
-	kind = hold_locked(p, &place, &about, &held, e);
+	kind = defer_locked(p, &commit, &about, &deferred, e);
 	if (!kind) {
-		held->loses_conflict = s->loses_conflict;
+		deferred->loses_conflict = s->loses_conflict;
 		if (replaces) {
 			tree_replacing(p->cache->tree, i, 1);
 			tree_number(p->cache->tree, i);
@@ -316,7 +317,7 @@ static enum err stage_locked(
 		return error_set(e, ERR_NO_MEMORY, "a file of staging");
 	enum err kind = tree_path(p->cache->tree, i, NULL, &path, e);
 
-	if (kind || path_is_staged(path.text) || (i->backlog && i->backlog->place))
+	if (kind || path_is_staged(path.text) || (i->pending && i->pending->commit))
 		return kind;
 	if (s->loses_conflict && !is_still_empty(p, i))
 		return ERR_OK;
@@ -342,17 +343,17 @@ void writeback_stage(
 /* ---- Ops on staged files ---- */
 
 const char *writeback_staged_path_locked(
-	struct writeback *p, struct inode *i, unsigned set, bool *is_beside)
+	struct writeback *p, struct inode *i, unsigned set, bool *is_replacement)
 {
-	const struct op *place = i->backlog ? i->backlog->place : NULL;
+	const struct op *commit = i->pending ? i->pending->commit : NULL;
 
-	*is_beside = place && is_over(place);
-	if (*is_beside && set & ~(unsigned)(SET_SIZE | SET_ATIME | SET_MTIME)) {
+	*is_replacement = commit && is_over(commit);
+	if (*is_replacement && set & ~(unsigned)(SET_SIZE | SET_ATIME | SET_MTIME)) {
 		writeback_release_locked(p, i);
-		*is_beside = false;
+		*is_replacement = false;
 		return NULL;
 	}
-	if (place)
-		i->backlog->place->is_used = true;
-	return place ? place->change.path : NULL;
+	if (commit)
+		i->pending->commit->is_used = true;
+	return commit ? commit->change.path : NULL;
 }

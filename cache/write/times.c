@@ -64,10 +64,10 @@ static bool contents_are_unsynced(const struct inode_ops *b)
 /*
  * Whether the pending change sets the time already. Of several parts under way any may arrive last.
  */
-static bool is_time_told_locked(const struct writeback *p, const struct inode_ops *b)
+static bool sets_time_locked(const struct writeback *p, const struct inode_ops *b)
 {
 	const struct change *c = &b->last->change;
-	bool is_only = b->owes == (b->maker && b->maker != b->last ? 2 : 1);
+	bool is_only = b->in_queue == (b->maker && b->maker != b->last ? 2 : 1);
 	struct attr attr;
 
 	tree_attr(p->cache->tree, b->inode, &attr);
@@ -76,7 +76,7 @@ static bool is_time_told_locked(const struct writeback *p, const struct inode_op
 
 static bool is_time_unsynced_locked(const struct writeback *p, const struct inode_ops *b)
 {
-	return contents_are_unsynced(b) && !is_time_told_locked(p, b);
+	return contents_are_unsynced(b) && !sets_time_locked(p, b);
 }
 
 void writeback_keep_times(struct writeback *p, struct inode *i)
@@ -87,7 +87,7 @@ void writeback_keep_times(struct writeback *p, struct inode *i)
 
 	pthread_mutex_lock(&p->lock);
 	writeback_still_locked(p, &call, NULL);
-	if (is_time_unsynced_locked(p, i->backlog))
+	if (is_time_unsynced_locked(p, i->pending))
 		set_mtime_locked(p, i);
 	pthread_mutex_unlock(&p->lock);
 }
@@ -104,7 +104,7 @@ void writeback_keep_open_times_locked(struct writeback *p)
 	/* The path of the file may be about to change. */
 	if (p->moves)
 		return;
-	TAILQ_FOREACH(b, &p->backlogs, link)
+	TAILQ_FOREACH(b, &p->all_inode_ops, link)
 	if (is_time_unsynced_locked(p, b) && tree_is_open(p->cache->tree, b->inode))
 		set_mtime_locked(p, b->inode);
 }
@@ -126,7 +126,7 @@ static bool times_are_unsynced(const struct writeback *p, const struct inode_ops
 	struct attr attr;
 
 	tree_attr(p->cache->tree, b->inode, &attr);
-	if (!b->owes || S_ISREG(attr.mode))
+	if (!b->in_queue || S_ISREG(attr.mode))
 		return false;
 	return !last || !(last->state == OP_SENT || sets_mtime(last, b->inode, attr.mtime));
 }
@@ -157,7 +157,7 @@ static void keep_other_time_locked(struct writeback *p, struct inode_ops *b)
 }
 
 /* Whether the queue has a time of the directory that leaves with large contents. */
-static bool awaits_time(const struct writeback *p, const struct inode *i)
+static bool has_pending_time(const struct writeback *p, const struct inode *i)
 {
 	const struct op *q;
 
@@ -171,17 +171,17 @@ static bool awaits_time(const struct writeback *p, const struct inode *i)
  * Behind small saves alone there would be one time for each save, and all of them would leave with
  * large contents. One is enough there, and the last time is set behind it when it has left.
  */
-void writeback_keep_other_times_locked(struct writeback *p, bool is_urgent_only)
+void writeback_keep_other_times_locked(struct writeback *p, bool is_small_only)
 {
 	struct inode_ops *b;
 
-	TAILQ_FOREACH(b, &p->backlogs, link)
+	TAILQ_FOREACH(b, &p->all_inode_ops, link)
 	{
-		bool is_meant = !is_urgent_only || (b->last && b->last->is_small_save);
+		bool is_meant = !is_small_only || (b->last && b->last->is_small_save);
 
 		if (!b->is_time_late && !(is_meant && times_are_unsynced(p, b)))
 			continue;
-		if (is_urgent_only && awaits_time(p, b->inode))
+		if (is_small_only && has_pending_time(p, b->inode))
 			b->is_time_late = true;
 		else
 			keep_other_time_locked(p, b);
@@ -192,14 +192,14 @@ void writeback_keep_late_times_locked(struct writeback *p)
 {
 	struct inode_ops *b;
 
-	TAILQ_FOREACH(b, &p->backlogs, link)
+	TAILQ_FOREACH(b, &p->all_inode_ops, link)
 	if (b->is_time_late)
 		keep_other_time_locked(p, b);
 }
 
 void writeback_keep_time_lazily_locked(struct writeback *p, struct inode *dir)
 {
-	const struct op *last = dir->backlog ? dir->backlog->last : NULL;
+	const struct op *last = dir->pending ? dir->pending->last : NULL;
 	struct op *q =
 		last && last->may_wait && last->state != OP_SENT ? NULL : set_mtime_locked(p, dir);
 

@@ -109,7 +109,7 @@ static void gather(const struct writeback *p, const struct batch *b, const char 
 	for (; *end; --*end) {
 		const struct change *change = &b->changes[*end - 1];
 
-		if (!b->queued[*end - 1]->outcome_unknown || strcmp(change->path, path))
+		if (!b->ops[*end - 1]->outcome_unknown || strcmp(change->path, path))
 			continue;
 		if (!takes(p, c, change))
 			return;
@@ -122,19 +122,19 @@ static void gather(const struct writeback *p, const struct batch *b, const char 
 static bool is_in(const struct batch *b, const struct op *q)
 {
 	for (size_t n = 0; n < b->count; n++)
-		if (b->queued[n] == q)
+		if (b->ops[n] == q)
 			return true;
 	return false;
 }
 
-static bool left_beside(const struct batch *b, const struct op *q, const char *path)
+static bool left_parallel(const struct batch *b, const struct op *q, const char *path)
 {
 	return (q->state == OP_SENT || q->outcome_unknown) && q->change.op == CHANGE_WRITE &&
 		op_has_contents(q) && !strcmp(q->change.path, path) && !is_in(b, q);
 }
 
 /* Adds the contents, if they can be read from the journal. */
-static void add_beside(
+static void add_parallel(
 	struct writeback *p, struct comparing *c, const char *path, const struct op *q)
 {
 	unsigned char *grown = realloc(c->own, c->len + q->change.data_len);
@@ -147,7 +147,7 @@ static void add_beside(
 }
 
 /* The latest come first, as in gather(), without the `*passed` that were compared already. */
-static void gather_beside(struct writeback *p, const struct batch *b, const char *path,
+static void gather_parallel(struct writeback *p, const struct batch *b, const char *path,
 	size_t *passed, struct comparing *c)
 {
 	const struct op *q;
@@ -157,11 +157,11 @@ static void gather_beside(struct writeback *p, const struct batch *b, const char
 	pthread_mutex_lock(&p->lock);
 	TAILQ_FOREACH_REVERSE(q, &p->queue, op_list, link)
 	{
-		if (!left_beside(b, q, path) || seen++ < *passed)
+		if (!left_parallel(b, q, path) || seen++ < *passed)
 			continue;
 		if (!takes(p, c, &q->change))
 			break;
-		add_beside(p, c, path, q);
+		add_parallel(p, c, path, q);
 		++*passed;
 	}
 	pthread_mutex_unlock(&p->lock);
@@ -184,7 +184,7 @@ static enum err find_one(struct writeback *p, const struct call *call, const str
 	do {
 		gather(p, b, path, &end, c);
 		if (!c->count)
-			gather_beside(p, b, path, &passed, c);
+			gather_parallel(p, b, path, &passed, c);
 		if (c->count)
 			kind = ask(p, call, c, e);
 		*found = c->found;
@@ -196,7 +196,7 @@ static enum err find_one(struct writeback *p, const struct call *call, const str
 static enum err find(struct writeback *p, const struct call *call, const struct batch *b, size_t n,
 	struct error *e)
 {
-	struct op *q = b->queued[n];
+	struct op *q = b->ops[n];
 
 	if (!q->outcome_unknown || !is_based(&b->changes[n]))
 		return ERR_OK;
@@ -210,7 +210,7 @@ enum err batch_find_done(
 
 	for (size_t n = 0; n < b->count && !kind; n++) {
 		kind = find(p, call, b, n, e);
-		if (!kind && b->queued[n]->is_verified)
+		if (!kind && b->ops[n]->is_verified)
 			b->changes[n].version = (struct version){ 0 };
 	}
 	return kind;

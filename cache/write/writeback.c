@@ -26,12 +26,12 @@
 static uint64_t last_given_out(struct journal *j)
 {
 	struct timespec now;
-	uint64_t noted = journal_next_sequence(j) - 1, now_ns = 0;
+	uint64_t last = journal_next_sequence(j) - 1, now_ns = 0;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	if (now.tv_sec > 0 && now.tv_sec < CLOCK_MOST_S)
 		now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-	return noted > now_ns ? noted : now_ns;
+	return last > now_ns ? last : now_ns;
 }
 
 static enum err open_journal(struct writeback *p, const struct call *call, struct error *e)
@@ -48,7 +48,7 @@ static enum err open_journal(struct writeback *p, const struct call *call, struc
 		c->sandbox.root);
 	enum err kind = journal_open(&p->journal, &options, e);
 
-	if (!kind && options.dir && !(p->place = strdup(options.dir)))
+	if (!kind && options.dir && !(p->journal_path = strdup(options.dir)))
 		kind = error_set(e, ERR_NO_MEMORY, "the journal");
 	p->journal_max = options.size_max ? options.size_max : JOURNAL_SIZE_DEFAULT;
 	if (!kind)
@@ -68,10 +68,10 @@ enum err writeback_new(
 	p->open_ms = WRITEBACK_OPEN_MS;
 	p->wait_ms = WRITEBACK_WAIT_MS;
 	p->wait_most_ms = WRITEBACK_WAIT_MOST_MS;
-	p->lazy_ms = WRITEBACK_LAZY_MS;
+	p->may_wait_ms = WRITEBACK_MAY_WAIT_MS;
 	TAILQ_INIT(&p->queue);
-	TAILQ_INIT(&p->held);
-	TAILQ_INIT(&p->backlogs);
+	TAILQ_INIT(&p->deferred);
+	TAILQ_INIT(&p->all_inode_ops);
 	TAILQ_INIT(&p->plain);
 	TAILQ_INIT(&p->inherited.untold);
 	enum err kind = open_journal(p, call, e);
@@ -80,7 +80,7 @@ enum err writeback_new(
 		kind = cancel_init(&p->cancel, e);
 	if (kind) {
 		journal_close(p->journal);
-		free(p->place);
+		free(p->journal_path);
 		return kind;
 	}
 	pthread_mutex_init(&p->lock, NULL);
@@ -107,10 +107,11 @@ static void leave_locked(struct writeback *p)
 	if (p->changes)
 		log_warn(LOG_CACHE,
 			"the mount ended before everything was sent: %llu changes are kept in %s",
-			(unsigned long long)p->changes, p->place ? p->place : "memory");
+			(unsigned long long)p->changes,
+			p->journal_path ? p->journal_path : "memory");
 	while (!TAILQ_EMPTY(&p->queue))
 		writeback_remove_locked(p, TAILQ_FIRST(&p->queue), OP_KEPT, "the mount ends");
-	for (struct inode_ops *b = TAILQ_FIRST(&p->backlogs), *next; b; b = next) {
+	for (struct inode_ops *b = TAILQ_FIRST(&p->all_inode_ops), *next; b; b = next) {
 		next = TAILQ_NEXT(b, link);
 		b->for_handle = false;
 		inode_ops_rest_locked(p, b);
@@ -129,7 +130,7 @@ bool writeback_free(struct writeback *p)
 
 	inherited_release(&p->inherited);
 	free(p->named);
-	free(p->place);
+	free(p->journal_path);
 	pthread_cond_destroy(&p->changed);
 	pthread_mutex_destroy(&p->lock);
 	cancel_release(&p->cancel);
@@ -156,7 +157,7 @@ void writeback_count(struct writeback *p, struct cache_status *out)
 	pthread_mutex_lock(&p->lock);
 	out->pending_changes = p->changes;
 	out->pending_bytes = p->bytes;
-	out->parked_changes = p->parked;
+	out->failed_changes = p->failed;
 	out->refused_inherited = p->inherited.refused;
 	/* Requests have more bytes than their contents, or fewer where they are compressed. */
 	uint64_t sent = p->moved.sent, sent_most = p->bytes - p->unsent_bytes;
@@ -165,14 +166,14 @@ void writeback_count(struct writeback *p, struct cache_status *out)
 	pthread_mutex_unlock(&p->lock);
 }
 
-struct telling {
+struct failed_list {
 	struct cache_failed_change *out;
 	size_t count, room;
 };
 
-static enum err tell_parked(void *context, const struct journal_entry *entry, struct error *e)
+static enum err add_failed(void *context, const struct journal_entry *entry, struct error *e)
 {
-	struct telling *t = context;
+	struct failed_list *t = context;
 
 	(void)e;
 	if (!entry->has_failed || entry->is_part || change_is_in_staging(&entry->change) ||
@@ -188,14 +189,14 @@ static enum err tell_parked(void *context, const struct journal_entry *entry, st
 
 size_t writeback_failed(struct writeback *p, struct cache_failed_change *out, size_t room)
 {
-	struct telling t = { .out = out, .room = room };
+	struct failed_list t = { .out = out, .room = room };
 
-	if (p && p->parked)
-		journal_each(p->journal, tell_parked, &t, NULL);
+	if (p && p->failed)
+		journal_each(p->journal, add_failed, &t, NULL);
 	return t.count;
 }
 
 const char *writeback_place(const struct writeback *p)
 {
-	return p ? p->place : NULL;
+	return p ? p->journal_path : NULL;
 }

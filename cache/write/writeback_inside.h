@@ -63,7 +63,7 @@
  * by others to the same inode are not seen here. The time is longer than WRITEBACK_OPEN_MS, so that
  * the commit of a file that stays open has left by then.
  */
-#define WRITEBACK_LAZY_MS (WRITEBACK_OPEN_MS + 1000)
+#define WRITEBACK_MAY_WAIT_MS (WRITEBACK_OPEN_MS + 1000)
 
 /* The version that the ops of a file were made on, where none of these is answered yet. */
 struct base {
@@ -77,34 +77,34 @@ struct base {
  */
 struct inode_ops {
 	TAILQ_ENTRY(inode_ops) link;
-	struct inode *inode;      /* pinned; its `backlog` points here */
-	unsigned owes;            /* ops in the queue that touch the inode */
+	struct inode *inode;      /* pinned; its `pending` points here */
+	unsigned in_queue;        /* ops in the queue that touch the inode */
 	unsigned copied;          /* ops in the queue that only copy from the inode */
 	struct version copied_as; /* the version that the last of these copies expects */
-	unsigned held;            /* deferred ops that touch the inode */
+	unsigned deferred;        /* deferred ops that touch the inode */
 	unsigned waiters;
-	struct op *last;  /* the youngest op in the queue that touches the inode */
-	struct op *maker; /* the op in the queue that does nothing but make the inode; or NULL */
-	struct op *place; /* the deferred commit; or NULL */
-	int64_t place_look_ms; /* monotonic: when to check next whether the file is being copied */
-	size_t place_bytes;    /* bytes written since the last such check */
-	struct version shown;  /* the version before the first op; all zero: unknown */
-	struct attr answered;  /* the latest state in an answer, while ops are pending */
-	uint64_t answered_of;  /* the gathering of the batch with that answer */
-	uint64_t answered_at;  /* the last gathering before that answer */
-	bool is_answer_unsure; /* another batch's answer has another state of the same time */
-	struct base *base;     /* NULL: the sandbox may have another version by now */
-	struct error refused;  /* the first failure that is not reported */
+	struct op *last;   /* the youngest op in the queue that touches the inode */
+	struct op *maker;  /* the op in the queue that does nothing but make the inode; or NULL */
+	struct op *commit; /* the deferred commit; or NULL */
+	int64_t commit_look_ms; /* monotonic: when to check next whether the file is being copied */
+	size_t commit_bytes;    /* bytes written since the last such check */
+	struct version shown;   /* the version before the first op; all zero: unknown */
+	struct attr answered;   /* the latest state in an answer, while ops are pending */
+	uint64_t answered_of;   /* the sweep of the batch with that answer */
+	uint64_t answered_at;   /* the last sweep before that answer */
+	bool is_answer_unsure;  /* another batch's answer has another state of the same time */
+	struct base *base;      /* NULL: the sandbox may have another version by now */
+	struct error refused;   /* the first failure that is not reported */
 	bool for_handle, for_barrier; /* the failure is to be reported to a handle, to a barrier */
 	bool is_lost;       /* the sandbox refused to make the inode: every op on it fails */
 	bool lost_contents; /* since the last report: the name must not replace another file */
 	/* Since the last report: the disk had no room for a part of the contents. */
 	bool lacks_part;
-	bool goes_beside;  /* parts of the contents left in parallel batches */
+	bool has_parallel_parts; /* parts of the contents left in parallel batches */
 	bool is_time_late; /* small saves moved the directory's time, and no op sets the time yet */
 	uint64_t refused_order; /* the order of the last failed op */
 	/* Used while a batch is gathered (batch.c): */
-	uint64_t gathering;          /* the gathering that the fields below are of */
+	uint64_t sweep;              /* the sweep that the fields below are of */
 	bool is_blocked;             /* an op of the inode was passed over: later ones wait, too */
 	uint64_t busy_from, busy_to; /* contents under way in other batches */
 	size_t step;      /* 1 + the index of the change that the next change of the inode needs */
@@ -135,14 +135,14 @@ struct writeback {
 	struct cache *cache;
 	struct journal *journal;
 	uint64_t journal_max; /* bytes */
-	char *place;          /* the journal's directory; NULL: in memory */
+	char *journal_path;   /* the journal's directory; NULL: in memory */
 	struct cancel cancel; /* thrown at the end of the mount: sending stops */
 	pthread_mutex_t lock; /* guards the fields below, every inode_ops and every op */
 	pthread_cond_t changed;
 	struct progress moved; /* the progress of the batches under way */
 	struct op_list queue;
-	struct op_list held; /* deferred ops, not in the queue (staging.c) */
-	TAILQ_HEAD(, inode_ops) backlogs;
+	struct op_list deferred; /* deferred ops, not in the queue (staging.c) */
+	TAILQ_HEAD(, inode_ops) all_inode_ops;
 	uint64_t orders;    /* orders given out so far */
 	uint64_t recovered; /* the last order of an op of an earlier mount */
 	bool is_recovering; /* an op of an earlier mount, or in place of one, is not answered */
@@ -152,21 +152,21 @@ struct writeback {
 	uint64_t looked_at;      /* ops passed in searches for one of an earlier mount */
 	uint64_t sequences;      /* numbers given to recorded ops and to plain batches so far */
 	uint64_t asked;          /* numbers given to remote changes so far */
-	uint64_t gatherings;     /* numbers given to gatherings so far */
+	uint64_t sweeps;         /* sweeps of the queue so far */
 	uint64_t bases;          /* numbers given to struct base so far */
 	uint64_t changes, bytes; /* ops in the queue, and their contents */
 	uint64_t sent;           /* ops in batches under way */
 	uint64_t unsent_bytes;
 	size_t cost;     /* memory of the queue, in bytes */
 	int64_t last_ms; /* monotonic: when an op was last added or extended */
-	uint64_t parked;
+	uint64_t failed;
 	uint64_t answers;        /* batches answered so far */
 	uint64_t failures;       /* attempts without an answer so far */
 	struct error failure;    /* why the last attempt had no answer; none: it had one */
 	uint64_t attempts;       /* attempts begun so far */
 	uint64_t failed_attempt; /* the attempt that `failure` is of */
 	uint64_t failed_uses;    /* cache_uses() at the time of `failure` */
-	uint64_t doubted;        /* calls do not accept a failure of attempts up to this one */
+	uint64_t disregarded;    /* calls do not accept a failure of attempts up to this one */
 	uint64_t refused_order;  /* the order of the last failed op */
 	struct error refused;
 	struct inherited inherited;
@@ -189,7 +189,7 @@ struct writeback {
 	int64_t pause_ms;              /* between attempts: WRITEBACK_PAUSE_MS, less in tests */
 	int64_t open_ms;               /* WRITEBACK_OPEN_MS; tests set this and the next three */
 	int64_t wait_ms, wait_most_ms; /* WRITEBACK_WAIT_MS, WRITEBACK_WAIT_MOST_MS */
-	int64_t lazy_ms;               /* WRITEBACK_LAZY_MS */
+	int64_t may_wait_ms;           /* WRITEBACK_MAY_WAIT_MS */
 	pthread_t senders[WRITEBACK_SENDERS_MAX];
 	unsigned senders_count, senders_idle;
 	bool stopping;
@@ -206,7 +206,7 @@ struct progress_deadline {
 	int64_t since_ms; /* when the deadline begins */
 	uint64_t answers, failures;
 	uint64_t attempts;    /* begun before the wait: their failures may be out of date */
-	int64_t doubt_end_ms; /* until then the wait asks for a new attempt */
+	int64_t retry_end_ms; /* until then the wait asks for a new attempt */
 };
 
 struct progress_deadline progress_deadline_of(const struct writeback *p, const struct call *call);
@@ -343,17 +343,17 @@ struct op *writeback_next_of_file_locked(
 
 /* A path in staging for a new file; NULL without memory. */
 char *writeback_new_name(struct writeback *p);
-/* `i` was made in staging. `place` is its commit, under its name in `dir`. */
+/* `i` was made in staging. `commit` is its commit, under its name in `dir`. */
 enum err writeback_stage_new_locked(struct writeback *p, struct inode *i, struct inode *dir,
-	const struct change *place, bool may_replace, struct error *e);
+	const struct change *commit, bool may_replace, struct error *e);
 /* From now on writes to `i` go to a new file in staging, which then replaces its contents. */
 enum err writeback_stage_over_locked(struct writeback *p, struct inode *i, struct error *e);
 /*
- * The path for a change of the contents of `i`, or of the attributes in `set`. *is_beside: this is
- * the staged file that will replace `i`. NULL: the path of `i` itself.
+ * The path for a change of the contents of `i`, or of the attributes in `set`. *is_replacement:
+ * this is the staged file that will replace `i`. NULL: the path of `i` itself.
  */
 const char *writeback_staged_path_locked(
-	struct writeback *p, struct inode *i, unsigned set, bool *is_beside);
+	struct writeback *p, struct inode *i, unsigned set, bool *is_replacement);
 /* Counts `len` bytes written to the staged file. */
 void writeback_staged_more_locked(struct inode *i, size_t len);
 /*
@@ -445,10 +445,10 @@ struct timespec writeback_stamp_locked(struct writeback *p, struct inode *i, str
 void writeback_keep_time_lazily_locked(struct writeback *p, struct inode *dir);
 /*
  * Before a batch is gathered: queues ops that set the times of directories and of other inodes
- * without contents, behind the ops that moved these times. `is_urgent_only`: behind small saves
+ * without contents, behind the ops that moved these times. `is_small_only`: behind small saves
  * only.
  */
-void writeback_keep_other_times_locked(struct writeback *p, bool is_urgent_only);
+void writeback_keep_other_times_locked(struct writeback *p, bool is_small_only);
 /*
  * Before a barrier: sets the times left unset behind small saves, because another op that sets one
  * was queued.
@@ -482,20 +482,20 @@ bool writeback_is_due_locked(
 /* ---- Batches (batch.c) ---- */
 
 struct batch {
-	struct op **queued;
-	struct change *changes; /* one for each op in `queued` */
+	struct op **ops;
+	struct change *changes; /* one for each op in `ops` */
 	struct change_result *results;
 	size_t count, room;
 	size_t bytes;            /* size of the contents */
 	uint64_t first_sequence; /* 0: a plain batch */
 	uint64_t ticket; /* a plain batch has this number, by which the sandbox knows a late copy */
-	struct settled settled;   /* as of the beginning of this attempt */
-	struct progress progress; /* progress of this attempt */
-	TAILQ_ENTRY(batch) link;  /* among the plain batches */
-	bool is_aside;            /* a batch of small saves, or of the second record */
-	bool is_urgent;           /* a user asks for this attempt */
-	bool is_repeated;         /* an answer was lost: the changes may have been applied */
-	unsigned char *contents;  /* the contents of all changes */
+	struct closed_batches closed; /* as of the beginning of this attempt */
+	struct progress progress;     /* progress of this attempt */
+	TAILQ_ENTRY(batch) link;      /* among the plain batches */
+	bool is_aside;                /* a batch of small saves, or of the second record */
+	bool is_urgent;               /* a user asks for this attempt */
+	bool is_repeated;             /* an answer was lost: the changes may have been applied */
+	unsigned char *contents;      /* the contents of all changes */
 	bool is_ready;     /* `contents` are read, and the journal has that the batch leaves */
 	bool is_too_large; /* the way to the sandbox refused its size (batch_cut_locked()) */
 	bool has_no_room;  /* the sandbox's disk had no room for the request */
@@ -550,9 +550,9 @@ struct inode *batch_replaced_late(const struct writeback *p, const struct op *q)
  */
 void batch_is_late_locked(struct writeback *p, struct batch *b);
 /* Before each attempt: notes which batches have no copies under way any more. */
-void batch_learn_settled_locked(struct writeback *p, struct batch *b);
+void batch_learn_closed_locked(struct writeback *p, struct batch *b);
 /* After the answer, or when the batch is given up. */
-void batch_settle_locked(struct writeback *p, struct batch *b);
+void batch_close_locked(struct writeback *p, struct batch *b);
 void batch_release(struct batch *b);
 /*
  * The journal's entries of the changes that were not refused, to be freed; NULL without memory.

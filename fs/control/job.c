@@ -37,7 +37,7 @@ static void answer_release(struct answer *a)
 #define AUTO_ANSWER __attribute__((cleanup(answer_release)))
 
 /* Output beyond the requested length is not of our script. */
-static enum err hear(
+static enum err receive(
 	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
 {
 	struct answer *a = context;
@@ -60,7 +60,8 @@ static enum err ask(struct job *job, const struct call *call, const struct buf *
 	enum err kind = buf_check(script, "a job's script", e);
 
 	if (!kind)
-		kind = cache_execute_own(job->all->cache, call, &request, hear, a, &a->result, e);
+		kind = cache_execute_own(
+			job->all->cache, call, &request, receive, a, &a->result, e);
 	if (!kind && a->result.exit_code == JOB_SCRIPT_GONE)
 		return error_set(e, ERR_NOT_FOUND, "job %" PRIu64 " is over", job->facts.id);
 	if (!kind && (!a->result.has_exit_code || a->result.exit_code))
@@ -181,11 +182,11 @@ struct start {
 	bool has_started;
 };
 
-static enum err hear_start(
+static enum err receive_start(
 	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
 {
 	struct start *s = context;
-	enum err kind = hear(&s->answer, stream, bytes, len, e);
+	enum err kind = receive(&s->answer, stream, bytes, len, e);
 	int64_t pid, started_s;
 
 	if (!kind && !s->has_started && is_started(&s->answer, &pid, &started_s) &&
@@ -289,7 +290,7 @@ void job_start(struct job *job, const struct cancel *cancel)
 		kind = buf_check(&script, "a job's script", &e);
 	if (!kind)
 		kind = cache_execute(
-			job->all->cache, &call, &request, hear_start, &s, &s.answer.result, &e);
+			job->all->cache, &call, &request, receive_start, &s, &s.answer.result, &e);
 	if (!kind && !s.has_started)
 		kind = error_set(&e, ERR_IO, "%.200s",
 			s.answer.err.len ? buf_text(&s.answer.err)

@@ -39,7 +39,7 @@ struct job_handle {
 	struct buf piece;     /* output as last read */
 	uint64_t piece_at;
 	/* the piece was the whole rest then, and the reader has not got the end yet */
-	bool owes_end;
+	bool end_is_due;
 };
 
 static struct control_handle *job_open(struct control *c, uint64_t number)
@@ -146,9 +146,9 @@ static bool copy_of_piece(struct job_handle *h, size_t size, uint64_t off, struc
 static bool tells_end(struct job_handle *h, uint64_t off)
 {
 	pthread_mutex_lock(&h->lock);
-	bool is_end = h->owes_end && off == h->piece_at + h->piece.len;
+	bool is_end = h->end_is_due && off == h->piece_at + h->piece.len;
 
-	h->owes_end &= !is_end;
+	h->end_is_due &= !is_end;
 	pthread_mutex_unlock(&h->lock);
 	return is_end;
 }
@@ -162,7 +162,7 @@ static void set_piece(struct job_handle *h, struct buf *piece, uint64_t at)
 	former = h->piece;
 	h->piece = *piece;
 	h->piece_at = at;
-	h->owes_end = piece->len && piece->len < PIECE_MAX;
+	h->end_is_due = piece->len && piece->len < PIECE_MAX;
 	pthread_mutex_unlock(&h->lock);
 	*piece = former;
 }

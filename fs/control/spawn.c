@@ -110,7 +110,7 @@ static enum err begin(struct spawn_handle *h, struct job **job, struct error *e)
 }
 
 /* Answers `req` when the job was started, as `wanted` says; takes the job. */
-static enum err answer_later(struct control *c, struct job *job, const struct spawn_run *wanted,
+static enum err answer_deferred(struct control *c, struct job *job, const struct spawn_run *wanted,
 	fuse_req_t req, struct error *e)
 {
 	struct spawn_run *run = malloc(sizeof *run);
@@ -151,7 +151,7 @@ static void spawn_flush(struct control_handle *base, fuse_req_t req)
 	enum err kind = begin((struct spawn_handle *)base, &job, &e);
 
 	if (!kind && job)
-		kind = answer_later(base->control, job, &(struct spawn_run){ 0 }, req, &e);
+		kind = answer_deferred(base->control, job, &(struct spawn_run){ 0 }, req, &e);
 	if (kind)
 		log_info(LOG_CONTROL, "spawn: %s", e.text);
 	if (kind || !job)
@@ -185,7 +185,7 @@ static void spawn_read(struct control_handle *base, fuse_req_t req, size_t size,
 	uint64_t id = look_up(h, &wanted.off);
 
 	if (!kind && job)
-		kind = answer_later(base->control, job, &wanted, req, &e);
+		kind = answer_deferred(base->control, job, &wanted, req, &e);
 	else if (!kind)
 		reply_id(req, id, size, wanted.off);
 	if (kind)

@@ -45,7 +45,7 @@ static void put_status(const struct cache_status *status, struct buf *out)
 	put_gauge(out, "pending_bytes", "Bytes of contents that the sandbox does not have yet.",
 		status->pending_bytes);
 	put_gauge(
-		out, "parked_changes", "Changes that the sandbox refused.", status->parked_changes);
+		out, "parked_changes", "Changes that the sandbox refused.", status->failed_changes);
 	if (status->expires_s >= 0)
 		put_gauge(out, "lifetime_seconds", "Until the sandbox ends by itself.",
 			(uint64_t)status->expires_s);

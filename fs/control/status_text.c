@@ -33,12 +33,12 @@ static void put_sandbox(struct json_writer *w, const char *source,
 
 /* ---- The journal ---- */
 
-static void put_parked(struct json_writer *w, const struct cache_failed_change *parked)
+static void put_failed(struct json_writer *w, const struct cache_failed_change *failed)
 {
 	json_put_open(w, NULL);
-	json_put_path(w, parked->path);
-	json_put_text(w, "op", change_word(parked->op));
-	json_put_text(w, "error", parked->error);
+	json_put_path(w, failed->path);
+	json_put_text(w, "op", change_word(failed->op));
+	json_put_text(w, "error", failed->error);
 	json_put_close(w);
 }
 
@@ -57,8 +57,8 @@ static void put_journal(struct json_writer *w, const struct cache_status *status
 	json_put_integer(w, "entries", (int64_t)status->pending_changes);
 	json_put_integer(w, "bytes", (int64_t)status->pending_bytes);
 	json_put_open_list(w, "parked");
-	for (size_t i = 0; i < status->failed_told; i++)
-		put_parked(w, &status->parked[i]);
+	for (size_t i = 0; i < status->failed_count; i++)
+		put_failed(w, &status->failed[i]);
 	json_put_close_list(w);
 	json_put_close(w);
 }
@@ -139,7 +139,7 @@ void status_text(const char *source, const struct sandbox_info *sandbox,
 	json_put_integer(&w, "pending_changes", (int64_t)status->pending_changes);
 	json_put_integer(&w, "pending_bytes", (int64_t)status->pending_bytes);
 	json_put_integer(&w, "leaving_bytes", (int64_t)status->leaving_bytes);
-	json_put_integer(&w, "parked_changes", (int64_t)status->parked_changes);
+	json_put_integer(&w, "parked_changes", (int64_t)status->failed_changes);
 	put_journal(&w, status);
 	json_put_integer(&w, "inodes_known", (int64_t)status->inodes_known);
 	json_put_integer(&w, "names_known", (int64_t)status->names_known);

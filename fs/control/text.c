@@ -39,14 +39,14 @@ void text_add_line(struct buf *out, const char *line)
 	buf_add_byte(out, '\n');
 }
 
-static bool is_told(struct text_handle *h, off_t off)
+static bool is_continued(struct text_handle *h, off_t off)
 {
-	bool is_told;
+	bool is_continued;
 
 	pthread_mutex_lock(&h->lock);
-	is_told = off != 0 && h->text.len;
+	is_continued = off != 0 && h->text.len;
 	pthread_mutex_unlock(&h->lock);
-	return is_told;
+	return is_continued;
 }
 
 /* Takes `text`. */
@@ -78,7 +78,7 @@ void text_read(struct control_handle *base, fuse_req_t req, size_t size, off_t o
 	enum err kind = ERR_OK;
 
 	request_begin(&r, req);
-	if (!is_told(h, off)) {
+	if (!is_continued(h, off)) {
 		kind = tell(base->control, h->number, &r.call, &text, &e);
 		if (!kind)
 			kind = buf_check(&text, base->file->name ? base->file->name : "text", &e);

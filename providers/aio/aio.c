@@ -34,7 +34,7 @@ static enum err open_account(struct aio *a, const struct provider_config *cfg, s
 		.scheme = "Bearer ",
 		.may_lack_key = true,
 		.is_plain_asked = a->address.is_plain_asked,
-		.judge = aio_judge,
+		.verdict = aio_verdict,
 		.frame = &aio_frame };
 
 	return rest_account_open(&a->account, &facts, cfg, e);
@@ -219,7 +219,7 @@ static enum err aio_info(
 {
 	struct aio *a = aio_of(p);
 	AUTO_JSON struct json_object *about = NULL;
-	enum err kind = attachment_recall(&a->at, out) ? ERR_OK : ask_about(a, call, &about, e);
+	enum err kind = attachment_take_found(&a->at, out) ? ERR_OK : ask_about(a, call, &about, e);
 
 	attachment_describe(&a->at, out);
 	return kind;

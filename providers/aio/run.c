@@ -51,7 +51,7 @@ int64_t aio_answer_ms(const struct call *call)
 }
 
 /* Seconds, in any locale. */
-static void put_patience(const struct bash_run *run, struct json_writer *w, const char *name)
+static void put_timeout(const struct bash_run *run, struct json_writer *w, const char *name)
 {
 	int64_t answer_ms = aio_answer_ms(run->asked.call);
 	char seconds[32];
@@ -72,7 +72,7 @@ static enum err put_exec(const struct bash_run *run, struct buf *body, struct er
 	if (run->is_stream)
 		json_put_boolean(&w, "async_mode", true);
 	else
-		put_patience(run, &w, "timeout");
+		put_timeout(run, &w, "timeout");
 	/*
 	 * Without this the service cuts the middle out of long output, and the answer does not say
 	 * so.
@@ -92,7 +92,7 @@ static enum err put_output(const struct bash_run *run, struct buf *body, struct 
 	json_put_integer(&w, "offset", run->out_at);
 	json_put_integer(&w, "stderr_offset", run->err_at);
 	json_put_boolean(&w, "wait", run->is_running);
-	put_patience(run, &w, "wait_timeout");
+	put_timeout(run, &w, "wait_timeout");
 	json_put_close(&w);
 	return buf_check(body, "a question", e);
 }
@@ -173,7 +173,7 @@ static enum err perform(const struct bash_run *run, const struct rest_ask *ask,
 	const struct rest *r = &run->asked.a->account.rest;
 	enum err kind = rest_perform_large(r, run->asked.call, ask, answer, e);
 
-	return kind ? kind : aio_judge(r, ask, 200, *answer, NULL, e);
+	return kind ? kind : aio_verdict(r, ask, 200, *answer, NULL, e);
 }
 
 static enum err ask_for_more(struct bash_run *run, struct error *e)

@@ -188,7 +188,7 @@ static enum err ask_result(struct shell_run *run, const struct rest_ask *ask, st
 	enum err kind = rest_perform_large(r, run->asked->call, ask, &answer, e);
 
 	if (!kind)
-		kind = aio_judge(r, ask, 200, answer, NULL, e);
+		kind = aio_verdict(r, ask, 200, answer, NULL, e);
 	return kind ? kind : take_result(run, rest_member(answer, "data"), e);
 }
 

@@ -91,7 +91,7 @@ static enum err say_unauthorised(const struct rest *r, const struct rest_ask *as
 		ask->id);
 }
 
-enum err aio_judge(const struct rest *r, const struct rest_ask *ask, int status,
+enum err aio_verdict(const struct rest *r, const struct rest_ask *ask, int status,
 	struct json_object *json, const struct http_answer *answer, struct error *e)
 {
 	char words[200];

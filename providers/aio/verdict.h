@@ -13,6 +13,8 @@
 /* The service's own answers: the content of a file, and all others. */
 extern const struct vendor_frame aio_frame, aio_file_frame;
 
-/* A rest_judge. The error's text begins with the sandbox: "aio:localhost_8080: uploading: ...". */
-enum err aio_judge(const struct rest *r, const struct rest_ask *ask, int status,
+/*
+ * A rest_verdict. The error's text begins with the sandbox: "aio:localhost_8080: uploading: ...".
+ */
+enum err aio_verdict(const struct rest *r, const struct rest_ask *ask, int status,
 	struct json_object *json, const struct http_answer *answer, struct error *e);

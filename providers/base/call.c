@@ -97,10 +97,10 @@ enum err call_check_time(const struct call *call, struct error *e)
 /* Several threads may note progress at once: the latest stays. */
 static void progress_note(struct progress *p, int64_t moved_ms)
 {
-	int64_t noted_ms = p->moved_ms;
+	int64_t latest_ms = p->moved_ms;
 
-	while (noted_ms < moved_ms &&
-		!atomic_compare_exchange_weak(&p->moved_ms, &noted_ms, moved_ms))
+	while (latest_ms < moved_ms &&
+		!atomic_compare_exchange_weak(&p->moved_ms, &latest_ms, moved_ms))
 		continue;
 }
 
@@ -114,8 +114,8 @@ void call_sent(const struct call *call, uint64_t bytes)
 {
 	for (struct progress *p = call ? call->progress : NULL; p; p = p->also) {
 		p->sent += bytes;
-		if (p->told)
-			p->told(p);
+		if (p->on_sent)
+			p->on_sent(p);
 	}
 }
 

@@ -54,7 +54,7 @@ struct progress {
 	 * Called by the waiting thread, some times a second, when bytes were sent; NULL: no
 	 * callback.
 	 */
-	void (*told)(struct progress *p);
+	void (*on_sent)(struct progress *p);
 };
 
 struct call {

@@ -11,7 +11,7 @@ void foreign_note(struct foreign_answers *f, const char *text)
 		return;
 	pthread_mutex_lock(&f->lock);
 	f->count++;
-	f->noted_ms = monotonic_ms();
+	f->last_ms = monotonic_ms();
 	error_set(&f->last, ERR_UNREACHABLE, "%s", text);
 	pthread_mutex_unlock(&f->lock);
 	log_info(LOG_HTTP, "%s", text);
@@ -24,7 +24,7 @@ void foreign_read(struct foreign_answers *f, struct foreign_report *out)
 		return;
 	pthread_mutex_lock(&f->lock);
 	out->count = f->count;
-	out->age_ms = f->count ? monotonic_ms() - f->noted_ms : 0;
+	out->age_ms = f->count ? monotonic_ms() - f->last_ms : 0;
 	memcpy(out->text, f->last.text, sizeof out->text);
 	pthread_mutex_unlock(&f->lock);
 }

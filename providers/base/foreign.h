@@ -15,7 +15,7 @@
 struct foreign_answers {
 	pthread_mutex_t lock;
 	uint64_t count;
-	int64_t noted_ms; /* time of the last one; monotonic */
+	int64_t last_ms; /* time of the last one; monotonic */
 	struct error last;
 };
 

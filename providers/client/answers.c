@@ -18,7 +18,7 @@ enum err listener_take_items(const struct listener *listener, const struct buf *
 	enum err kind = ERR_OK;
 
 	for (size_t at = 0; at < in->len && kind == ERR_OK;)
-		kind = listener->hear(listener->state, in, &at, e);
+		kind = listener->take(listener->state, in, &at, e);
 	return kind;
 }
 
@@ -52,7 +52,7 @@ static bool is_hello_complete(const void *state)
 struct listener hello_listener(struct hello_state *state)
 {
 	return (struct listener){
-		.hear = take_hello, .is_complete = is_hello_complete, .state = state
+		.take = take_hello, .is_complete = is_hello_complete, .state = state
 	};
 }
 
@@ -88,7 +88,7 @@ void list_state_release(struct list_state *state)
 
 struct listener list_listener(struct list_state *state)
 {
-	return (struct listener){ .hear = take_list_item,
+	return (struct listener){ .take = take_list_item,
 		.is_complete = is_list_complete,
 		.state = state,
 		.packs_well = true };
@@ -188,7 +188,7 @@ static bool fetches_small_files(const struct fetch_state *s)
 
 struct listener fetch_listener(struct fetch_state *state)
 {
-	return (struct listener){ .hear = take_fetch_piece,
+	return (struct listener){ .take = take_fetch_piece,
 		.is_complete = is_fetch_complete,
 		.state = state,
 		.packs_well = fetches_small_files(state),
@@ -221,7 +221,7 @@ static bool is_apply_complete(const void *state)
 
 struct listener apply_listener(struct apply_state *state)
 {
-	return (struct listener){ .hear = take_change_result,
+	return (struct listener){ .take = take_change_result,
 		.is_complete = is_apply_complete,
 		.state = state,
 		.answer_packs_well = state->count >= RESULTS_MIN };
@@ -264,7 +264,7 @@ void watch_state_release(struct watch_state *state)
 struct listener watch_listener(struct watch_state *state)
 {
 	return (struct listener){
-		.hear = take_watch_event, .is_complete = is_watch_complete, .state = state
+		.take = take_watch_event, .is_complete = is_watch_complete, .state = state
 	};
 }
 
@@ -316,7 +316,7 @@ static bool is_command_complete(const void *state)
 struct listener command_listener(struct command_state *state)
 {
 	return (struct listener){
-		.hear = take_command_piece, .is_complete = is_command_complete, .state = state
+		.take = take_command_piece, .is_complete = is_command_complete, .state = state
 	};
 }
 
@@ -337,6 +337,6 @@ static bool is_always_complete(const void *state)
 struct listener silent_listener(void)
 {
 	return (struct listener){
-		.hear = take_nothing, .is_complete = is_always_complete, .state = NULL
+		.take = take_nothing, .is_complete = is_always_complete, .state = NULL
 	};
 }

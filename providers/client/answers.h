@@ -17,7 +17,7 @@ struct listener {
 	 * Takes the record at `*at` and advances. An error of a caller's sink is returned
 	 * unchanged.
 	 */
-	enum err (*hear)(void *state, const struct buf *in, size_t *at, struct error *e);
+	enum err (*take)(void *state, const struct buf *in, size_t *at, struct error *e);
 	/* Whether the answer is complete. */
 	bool (*is_complete)(const void *state);
 	void *state;

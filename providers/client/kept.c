@@ -197,7 +197,7 @@ static void put(struct kept_transport *t, struct session *s)
  */
 static void leave_if_mute(struct kept_transport *t, const struct session *s, int64_t asked_ms)
 {
-	if (s->stream->heard_ms(s->stream) > asked_ms)
+	if (s->stream->received_ms(s->stream) > asked_ms)
 		return;
 	pthread_mutex_lock(&t->lock);
 	if (t->current == s)

@@ -13,7 +13,7 @@
 #include <sys/uio.h>
 
 /* The most bytes that wait for one caller: a few of the largest frames. */
-#define QUEUED_MAX ((size_t)4 * 1024 * 1024)
+#define UNREAD_MAX ((size_t)4 * 1024 * 1024)
 /* System calls in one direction before it is the other's turn. */
 #define TURN 16
 /* The most bytes of one write(2), so that the lock is soon free again. */
@@ -47,7 +47,7 @@ struct helper_link {
 	/* lock; `arriving` is complete and its exchange has no room */
 	bool is_held;
 
-	_Atomic int64_t heard_ms; /* when the helper last sent a byte */
+	_Atomic int64_t received_ms; /* when the helper last sent a byte */
 
 	/* Used by the thread alone. */
 	int to_fd, from_fd;
@@ -72,9 +72,9 @@ bool helper_link_is_broken(struct helper_link *l)
 	return is_broken;
 }
 
-int64_t helper_link_heard_ms(const struct helper_link *l)
+int64_t helper_link_received_ms(const struct helper_link *l)
 {
-	return l->heard_ms;
+	return l->received_ms;
 }
 
 /* ---- Requests ---- */
@@ -242,13 +242,13 @@ static void hand_over_locked(struct exchange *x, struct arrival *a)
 	else
 		x->first = a;
 	x->last = a;
-	x->queued_bytes += cost_of(a->len);
+	x->unread_bytes += cost_of(a->len);
 	x->is_over = a->type == FRAME_END;
 }
 
 static bool has_room_locked(const struct exchange *x, size_t len)
 {
-	return !x->first || x->queued_bytes + cost_of(len) <= QUEUED_MAX;
+	return !x->first || x->unread_bytes + cost_of(len) <= UNREAD_MAX;
 }
 
 /*
@@ -319,7 +319,7 @@ static ssize_t read_piece(struct helper_link *l)
 
 	if (got > 0) {
 		l->got += (size_t)got;
-		l->heard_ms = monotonic_ms();
+		l->received_ms = monotonic_ms();
 	}
 	return got;
 }
@@ -588,7 +588,7 @@ static struct arrival *pop_locked(struct exchange *x)
 	x->first = a->next;
 	if (!x->first)
 		x->last = NULL;
-	x->queued_bytes -= cost_of(a->len);
+	x->unread_bytes -= cost_of(a->len);
 	if (x->link->is_held)
 		wake(x->link->wake_fd);
 	return a;

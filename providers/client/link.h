@@ -23,7 +23,7 @@ void helper_link_free(struct helper_link *l);
 /* The helper hung up, or made no sense: every request fails. */
 bool helper_link_is_broken(struct helper_link *l);
 /* When the helper last sent a byte, on the monotonic clock; 0: never. */
-int64_t helper_link_heard_ms(const struct helper_link *l);
+int64_t helper_link_received_ms(const struct helper_link *l);
 
 /* The payload of one frame of an answer. */
 struct arrival {
@@ -40,7 +40,7 @@ struct exchange {
 	uint32_t id;
 	int wake_fd; /* an eventfd: there was progress, or the link broke */
 	struct arrival *first, *last;
-	size_t queued_bytes;
+	size_t unread_bytes;
 	bool is_sent;
 	bool is_over;            /* the answer's end has come */
 	struct outgoing *cancel; /* allocated in advance, so that giving up cannot fail */

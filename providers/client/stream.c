@@ -8,8 +8,8 @@ struct stream_transport {
 	struct helper_link *link;
 };
 
-static enum err hear(struct exchange *x, const struct call *call, const struct listener *listener,
-	struct error *e)
+static enum err receive(struct exchange *x, const struct call *call,
+	const struct listener *listener, struct error *e)
 {
 	for (;;) {
 		AUTO_FREE struct arrival *a = NULL;
@@ -36,7 +36,7 @@ static enum err ask(struct helper_transport *t, const struct call *call, enum fr
 
 	if (kind != ERR_OK)
 		return kind;
-	kind = hear(&x, call, listener, e);
+	kind = receive(&x, call, listener, e);
 	exchange_end(&x);
 	return kind;
 }
@@ -46,9 +46,9 @@ static bool is_broken(const struct helper_transport *t)
 	return helper_link_is_broken(((const struct stream_transport *)t)->link);
 }
 
-static int64_t heard_ms(const struct helper_transport *t)
+static int64_t received_ms(const struct helper_transport *t)
 {
-	return helper_link_heard_ms(((const struct stream_transport *)t)->link);
+	return helper_link_received_ms(((const struct stream_transport *)t)->link);
 }
 
 static void stream_free(struct helper_transport *t)
@@ -72,7 +72,7 @@ enum err helper_stream_new(struct helper_transport **out, int to_fd, int from_fd
 		helper_link_free(link);
 		return error_set(e, ERR_NO_MEMORY, "the helper's client");
 	}
-	*s = (struct stream_transport){ { ask, is_broken, heard_ms, stream_free }, link };
+	*s = (struct stream_transport){ { ask, is_broken, received_ms, stream_free }, link };
 	*out = &s->base;
 	return ERR_OK;
 }

@@ -20,7 +20,7 @@ struct helper_transport {
 	/* Whether every later request would fail. NULL: never. */
 	bool (*is_broken)(const struct helper_transport *t);
 	/* When the helper last sent a byte, on the monotonic clock. NULL: not known. */
-	int64_t (*heard_ms)(const struct helper_transport *t);
+	int64_t (*received_ms)(const struct helper_transport *t);
 	void (*free)(struct helper_transport *t);
 };
 

@@ -52,7 +52,7 @@ enum err command_ask_with(struct command *c, const struct call *call, const stru
 	if (!kind && exit_code)
 		kind = error_set(&why, ERR_UNREACHABLE, "%s ended with exit code %d",
 			words->argv[0], exit_code);
-	return kind ? command_judge(c, &s, &why, e) : buf_check(out, "an answer", e);
+	return kind ? command_verdict(c, &s, &why, e) : buf_check(out, "an answer", e);
 }
 
 /* ---- Life of a connection ---- */

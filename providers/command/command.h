@@ -112,7 +112,7 @@ enum err command_ask_with(struct command *c, const struct call *call, const stru
 /* The error of a program that is not installed. */
 enum err command_lacks(const struct command *c, const char *program, struct error *e);
 /* Gives the error that a complaint means; `kind` of `why` stays where no complaint matches. */
-enum err command_judge(
+enum err command_verdict(
 	struct command *c, struct session *s, const struct error *why, struct error *e);
 
 /* ---- Slots of struct remote_ops; `context` is a struct command ---- */

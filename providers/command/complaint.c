@@ -49,7 +49,7 @@ enum err command_lacks(const struct command *c, const char *program, struct erro
 		c->at.base.ops->name, *c->given ? ":" : "", c->given, program);
 }
 
-enum err command_judge(
+enum err command_verdict(
 	struct command *c, struct session *s, const struct error *why, struct error *e)
 {
 	const char *text = session_words(s);

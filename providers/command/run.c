@@ -47,7 +47,7 @@ static enum err begin(struct command *c, struct session *s, unsigned flags, cons
 		return command_lacks(c, words.argv[0], e);
 	if (!kind)
 		kind = session_open(s, call, text, &why);
-	return kind ? command_judge(c, s, &why, e) : ERR_OK;
+	return kind ? command_verdict(c, s, &why, e) : ERR_OK;
 }
 
 /* ---- Running a program to its end ---- */
@@ -83,7 +83,7 @@ static enum err follow(struct command *c, struct session *s, const struct call *
 		return error_set(e, kind, "%s", why.text);
 	if (!kind && *exit_code && *exit_code == c->transport->lost_code)
 		kind = error_set(&why, ERR_UNREACHABLE, "the session ended");
-	return kind ? command_judge(c, s, &why, e) : ERR_OK;
+	return kind ? command_verdict(c, s, &why, e) : ERR_OK;
 }
 
 enum err command_run(void *context, const struct call *call, const char *const *argv,
@@ -133,7 +133,7 @@ enum err command_upload(
 		return kind;
 	kind = session_send(&s, call, upload->bytes, upload->len, &why);
 	if (kind && kind != ERR_UNREACHABLE)
-		return command_judge(c, &s, &why, e);
+		return command_verdict(c, &s, &why, e);
 	session_send_end(&s);
 	kind = follow(c, &s, call, &o, &exit_code, e);
 	if (kind || !exit_code)

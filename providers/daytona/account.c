@@ -43,7 +43,7 @@ enum err daytona_account_open(
 		.is_token = is_token,
 		.more = more,
 		.more_count = is_token ? 3 : 2,
-		.judge = daytona_judge_control,
+		.verdict = daytona_control_verdict,
 		.frame = &frame };
 	enum err kind = find_organization(&more[2].value, is_token, e);
 
@@ -78,7 +78,7 @@ static const char *advice(int status)
 	}
 }
 
-enum err daytona_judge_control(const struct rest *r, const struct rest_ask *ask, int status,
+enum err daytona_control_verdict(const struct rest *r, const struct rest_ask *ask, int status,
 	struct json_object *json, const struct http_answer *answer, struct error *e)
 {
 	const char *message = rest_text(json, "message", "");

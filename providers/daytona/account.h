@@ -15,8 +15,8 @@
 enum err daytona_account_open(
 	struct rest_account *out, const struct provider_config *cfg, struct error *e);
 
-/* The control plane's rest_judge: the error that a refusal means. */
-enum err daytona_judge_control(const struct rest *r, const struct rest_ask *ask, int status,
+/* The control plane's rest_verdict: the error that a refusal means. */
+enum err daytona_control_verdict(const struct rest *r, const struct rest_ask *ask, int status,
 	struct json_object *json, const struct http_answer *answer, struct error *e);
 
 /* login.c: the key that a login with the vendor's own program left. */

@@ -47,7 +47,7 @@ static enum err address(struct daytona *d, const struct call *call,
 
 	return kind ? kind
 		    : rest_account_reach(
-			      &d->account, url, toolbox_judge, &toolbox_frame, &d->toolbox, e);
+			      &d->account, url, toolbox_verdict, &toolbox_frame, &d->toolbox, e);
 }
 
 /* A sandbox's user is set when the sandbox is made, and does not change. */

@@ -31,7 +31,7 @@ static void tell_log(const struct building *b, const struct call *call)
 
 	if (!b->cfg->build_log ||
 		daytona_build_log_url(&b->d->account.rest, call, b->d->at.id, url, NULL) ||
-		rest_account_reach(&b->d->account, url, toolbox_judge, NULL, &server, NULL))
+		rest_account_reach(&b->d->account, url, toolbox_verdict, NULL, &server, NULL))
 		return;
 	rest_stream(&server, call, &ask, keep, &text, NULL);
 	rest_release(&server);

@@ -269,7 +269,7 @@ enum err daytona_port_url(const struct rest *r, const struct call *call, const c
 	if (kind)
 		return kind;
 	url = rest_text(json, "url", "");
-	kind = http_check_told_url(url, r->base_url, &why);
+	kind = http_check_named_url(url, r->base_url, &why);
 	if (kind)
 		return error_set(e, kind, "daytona: %s", why.text);
 	buf_add_string(out, url);

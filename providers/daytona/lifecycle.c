@@ -126,7 +126,7 @@ static enum err daytona_info(
 	struct daytona_sandbox sandbox;
 	enum err kind;
 
-	if (!attachment_recall(&d->at, out)) {
+	if (!attachment_take_found(&d->at, out)) {
 		kind = daytona_see(d, call, &sandbox, e);
 		if (kind)
 			return kind;
@@ -198,7 +198,7 @@ static enum err daytona_resume(struct provider *p, const struct call *call, stru
 
 /* ---- Extend ---- */
 
-static void recall_seen(struct daytona *d, struct daytona_sandbox *out)
+static void take_seen(struct daytona *d, struct daytona_sandbox *out)
 {
 	int64_t seen_ago_s;
 
@@ -257,7 +257,7 @@ static enum err daytona_extend(
 	struct daytona_sandbox seen;
 	enum err kind = attachment_check(&d->at, e);
 
-	recall_seen(d, &seen);
+	take_seen(d, &seen);
 	if (!kind)
 		kind = extend_idle(d, call, &seen, seconds, e);
 	if (!kind && seen.destroyed_s >= 0 && seen.destroyed_s < seconds)

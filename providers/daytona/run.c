@@ -89,16 +89,16 @@ static enum err perform(const struct rest *r, const struct call *call,
 	const struct rest_ask *command, const struct remote_upload *upload,
 	struct json_object **json, struct error *e)
 {
-	struct rest_ask beside;
+	struct rest_ask upload_ask;
 	bool has_arrived;
 	enum err kind;
 
 	if (!upload)
 		return rest_perform_large(r, call, command, json, e);
-	kind = toolbox_upload_ask(&beside, upload, call, e);
+	kind = toolbox_upload_ask(&upload_ask, upload, call, e);
 	if (kind)
 		return kind;
-	return rest_perform_both(r, call, command, json, &has_arrived, &beside, e);
+	return rest_perform_both(r, call, command, json, &has_arrived, &upload_ask, e);
 }
 
 enum err toolbox_run(

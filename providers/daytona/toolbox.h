@@ -2,7 +2,7 @@
  * toolbox.h - requests to the daemon in a Daytona sandbox, through the vendor's proxy.
  *
  * Source: the daemon, proxy and runner of daytona 0.190. A refusal may have no body at all, and a
- * 404 may be about a file, a route, or the whole sandbox; toolbox_judge() tells them apart.
+ * 404 may be about a file, a route, or the whole sandbox; toolbox_verdict() tells them apart.
  * Functions may be called from any number of threads.
  */
 #pragma once
@@ -14,12 +14,12 @@
 extern const struct vendor_frame toolbox_frame, toolbox_file_frame;
 
 /*
- * A rest_judge: the error that a refusal means. ERR_GONE: the proxy or the runner does not find the
- * daemon, so the request did not arrive there; the sandbox is stopped, or was started a moment ago.
- * ERR_AUTH: the key, or the sandbox was deleted. ERR_NOT_FOUND: the file. ERR_UNSUPPORTED: the
+ * A rest_verdict: the error that a refusal means. ERR_GONE: the proxy or the runner does not find
+ * the daemon, so the request did not arrive there; the sandbox is stopped, or was started a moment
+ * ago. ERR_AUTH: the key, or the sandbox was deleted. ERR_NOT_FOUND: the file. ERR_UNSUPPORTED: the
  * daemon does not know the route.
  */
-enum err toolbox_judge(const struct rest *r, const struct rest_ask *ask, int status,
+enum err toolbox_verdict(const struct rest *r, const struct rest_ask *ask, int status,
 	struct json_object *json, const struct http_answer *answer, struct error *e);
 
 /* Whether the daemon can be reached. */

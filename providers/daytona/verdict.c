@@ -84,7 +84,7 @@ static const char *message_of(struct json_object *json)
 	return rest_text(json, "message", rest_text(json, "error", ""));
 }
 
-enum err toolbox_judge(const struct rest *r, const struct rest_ask *ask, int status,
+enum err toolbox_verdict(const struct rest *r, const struct rest_ask *ask, int status,
 	struct json_object *json, const struct http_answer *answer, struct error *e)
 {
 	const char *message = message_of(json);

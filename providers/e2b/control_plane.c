@@ -46,7 +46,7 @@ enum err plane_new(
 	};
 	for (size_t i = 0; i < options->more_count; i++)
 		headers[i + 1] = options->more[i];
-	/* No rest_judge: an unknown route leads to a second request, see control_plane_ask.c. */
+	/* No rest_verdict: an unknown route leads to a second request, see control_plane_ask.c. */
 	kind = rest_init(&c->rest, http, "e2b", options->base_url, headers, options->more_count + 1,
 		NULL, e);
 	c->rest.frame = &e2b_plane_frame;
@@ -228,7 +228,7 @@ enum err plane_extend(
 		kind = set_end(c, call, id, "/refreshes", "duration",
 			seconds < REFRESH_MAX_S ? seconds : REFRESH_MAX_S, &why);
 	if (kind == ERR_INVALID) {
-		if (!atomic_exchange(&c->has_told_limit, true))
+		if (!atomic_exchange(&c->has_logged_limit, true))
 			log_warn(LOG_PROVIDER,
 				"e2b:%s cannot live longer than the plan allows (%s)", id,
 				why.text);

@@ -16,7 +16,7 @@ struct plane {
 	struct rest rest;
 	/* Bits of enum route: the routes of which this server knows the older form alone. */
 	atomic_uint old_routes;
-	atomic_bool has_told_limit; /* the log has the warning about the plan's longest life */
+	atomic_bool has_logged_limit; /* the log has the warning about the plan's longest life */
 };
 
 /* ERR_OK: a good answer (2xx). Errors: see control_plane.h. */

@@ -35,12 +35,12 @@ static bool is_before(const struct version *one, const struct version *other)
 
 unsigned envd_features(const char *version)
 {
-	struct version told;
-	bool is_known = read_version(&told, version);
+	struct version parsed;
+	bool is_known = read_version(&parsed, version);
 	unsigned found = 0;
 
 	for (size_t i = 0; i < sizeof features / sizeof *features; i++)
-		if (is_known ? !is_before(&told, &features[i].since) : features[i].is_presumed)
+		if (is_known ? !is_before(&parsed, &features[i].since) : features[i].is_presumed)
 			found |= features[i].feature;
 	return found;
 }
@@ -48,7 +48,7 @@ unsigned envd_features(const char *version)
 bool envd_is_too_old(const char *version)
 {
 	static const struct version least = { 0, 1, 0 };
-	struct version told;
+	struct version parsed;
 
-	return read_version(&told, version) && is_before(&told, &least);
+	return read_version(&parsed, version) && is_before(&parsed, &least);
 }

@@ -185,7 +185,7 @@ static enum err e2b_info(
 	struct plane_sandbox sandbox;
 	enum err kind;
 
-	if (!attachment_recall(&b->at, out)) {
+	if (!attachment_take_found(&b->at, out)) {
 		kind = e2b_look(b, call, &sandbox, e);
 		if (kind)
 			return kind;

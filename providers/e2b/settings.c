@@ -79,12 +79,12 @@ const char *e2b_own_url(const struct e2b_settings *s)
 }
 
 /* The configured domain needs no check: it is the user's. Another domain is from an answer. */
-static enum err check_told(
+static enum err check_named(
 	const struct e2b_settings *s, const char *domain, const char *url, struct error *e)
 {
 	struct error why = { 0 };
 	enum err kind = *domain && strcmp(domain, s->domain)
-		? http_check_told_url(url, s->api_url, &why)
+		? http_check_named_url(url, s->api_url, &why)
 		: ERR_OK;
 
 	return kind ? error_set(e, kind, "e2b: %s", why.text) : ERR_OK;
@@ -102,7 +102,7 @@ enum err e2b_envd_url(char **out, const struct e2b_settings *s, const char *id, 
 
 	if (len < 0)
 		return error_set(e, ERR_NO_MEMORY, "e2b");
-	kind = s->sandbox_url ? ERR_OK : check_told(s, domain, url, e);
+	kind = s->sandbox_url ? ERR_OK : check_named(s, domain, url, e);
 	if (!kind)
 		*out = take(url);
 	return kind;
@@ -119,7 +119,7 @@ enum err e2b_port_url(struct buf *out, const struct e2b_settings *s, const char 
 
 	if (len < 0)
 		return error_set(e, ERR_NO_MEMORY, "e2b");
-	kind = s->is_debug ? ERR_OK : check_told(s, domain, url, e);
+	kind = s->is_debug ? ERR_OK : check_named(s, domain, url, e);
 	if (!kind)
 		buf_add_string(out, url);
 	return kind;

@@ -31,7 +31,7 @@ void e2b_settings_release(struct e2b_settings *s);
  * The URL of envd in sandbox `id`. `domain`: the domain in the control plane's answer; "": the
  * configured one. The vendor's own domains have one host for all sandboxes, which goes by the
  * headers E2b-Sandbox-Id and E2b-Sandbox-Port. Other domains have a host for each sandbox. *out is
- * allocated. ERR_PROTOCOL: the domain may not be used, see http_check_told_url().
+ * allocated. ERR_PROTOCOL: the domain may not be used, see http_check_named_url().
  */
 enum err e2b_envd_url(char **out, const struct e2b_settings *s, const char *id, const char *domain,
 	struct error *e);

@@ -18,7 +18,7 @@ struct template
 	char id[TEMPLATE_ID_SIZE];
 	char build[TEMPLATE_ID_SIZE]; /* the build to wait for; "": none */
 	bool is_ready, is_waiting;    /* is_waiting: the build has not been begun */
-	size_t told; /* the number of lines of the build's log that were passed on */
+	size_t logged; /* the number of lines of the build's log that were passed on */
 };
 
 /* ---- Requests ---- */
@@ -174,7 +174,7 @@ static void tell_log(struct template *t, struct json_object *list)
 {
 	struct json_object *one;
 
-	for (size_t i = 0; (one = rest_item(list, i)); i++, t->told++)
+	for (size_t i = 0; (one = rest_item(list, i)); i++, t->logged++)
 		build_log_tell(t->cfg->build_log, rest_text(one, "message", ""));
 }
 
@@ -186,7 +186,7 @@ static enum err poll_build(void *context, const struct call *call, bool *is_done
 	const char *status;
 	enum err kind;
 
-	snprintf(below, sizeof below, "/builds/%s/status?logsOffset=%zu", t->build, t->told);
+	snprintf(below, sizeof below, "/builds/%s/status?logsOffset=%zu", t->build, t->logged);
 	kind = ask(t, call,
 		(struct rest_ask){ .path = "/templates/",
 			.about = t->id,

@@ -192,7 +192,7 @@ static bool is_version_moved(const struct version *v, const struct attr *a)
 		!time_is_after(v->ctime, a->ctime);
 }
 
-static enum err judge_version(const struct place *p, const struct version *v,
+static enum err check_version(const struct place *p, const struct version *v,
 	const struct expect *x, const char *path, struct error *e)
 {
 	static const struct attr none;
@@ -219,17 +219,17 @@ static bool is_gone_already(const struct work *w)
 		errno == ENOENT;
 }
 
-static enum err judge_versions(const struct work *w, struct error *e)
+static enum err check_versions(const struct work *w, struct error *e)
 {
 	const struct change *c = w->change;
 
 	if (is_gone_already(w))
 		return ERR_OK;
-	enum err k = judge_version(&w->at, &c->version, &c->target, c->path, e);
+	enum err k = check_version(&w->at, &c->version, &c->target, c->path, e);
 
 	if (k != ERR_OK || !has_second(c))
 		return k;
-	return judge_version(&w->at2, &c->version2, &c->target2, c->path2, e);
+	return check_version(&w->at2, &c->version2, &c->target2, c->path2, e);
 }
 
 /*
@@ -363,7 +363,7 @@ enum err work_prepare(struct work *w, struct error *e)
 	/* For a repeated change the version was checked before it began. */
 	if (k != ERR_OK || w->is_again)
 		return k;
-	k = judge_versions(w, e);
+	k = check_versions(w, e);
 	if (k == ERR_OK && w->change->flags & CHANGE_MAKES)
 		k = place_make(w, e);
 	learn_before(w);

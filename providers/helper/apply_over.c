@@ -8,7 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-static uint64_t free_beside(int fd)
+static uint64_t free_bytes(int fd)
 {
 	struct statvfs s;
 
@@ -25,7 +25,7 @@ static bool lacks_room(const struct stat *staged, const struct stat *there, int 
 {
 	uint64_t needed = (uint64_t)staged->st_size, taken = (uint64_t)there->st_blocks * 512;
 
-	return needed > taken && needed - taken > free_beside(to);
+	return needed > taken && needed - taken > free_bytes(to);
 }
 
 static enum err copy_all(struct work *w, int from, int to, off_t size, struct error *e)

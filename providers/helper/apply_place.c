@@ -123,7 +123,7 @@ static int copy_all(int from, int to, const struct attr *staged)
 }
 
 /* A name in the directory of the new one, which no user has chosen. */
-struct beside {
+struct temporary {
 	char text[sizeof ".sandboxfs-" + PATH_NAME_MAX];
 };
 
@@ -133,18 +133,18 @@ static int move_to(const struct place *from, const struct place *to, const struc
 	return made ? replace_made(from, to, made) : rename_new(from, to);
 }
 
-static struct beside name_beside(const struct work *w)
+static struct temporary temporary_of(const struct work *w)
 {
-	struct beside beside;
+	struct temporary temporary;
 
-	snprintf(beside.text, sizeof beside.text, ".sandboxfs-%s", w->at.name);
-	return beside;
+	snprintf(temporary.text, sizeof temporary.text, ".sandboxfs-%s", w->at.name);
+	return temporary;
 }
 
 static int move_copy(
-	const struct work *w, int from, const struct beside *beside, const struct attr *made)
+	const struct work *w, int from, const struct temporary *temporary, const struct attr *made)
 {
-	struct place copy = { .fd = w->at2.fd, .name = (char *)beside->text };
+	struct place copy = { .fd = w->at2.fd, .name = (char *)temporary->text };
 	AUTO_CLOSE int to = openat(
 		copy.fd, copy.name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	struct attr staged;
@@ -168,15 +168,15 @@ static enum err describe_placed(struct work *w, struct error *e)
 static enum err move_across(struct work *w, const struct attr *made, struct error *e)
 {
 	const struct change *c = w->change;
-	const struct beside beside = name_beside(w);
+	const struct temporary temporary = temporary_of(w);
 	AUTO_CLOSE int from = -1;
 	enum err k = place_open(&w->at, O_RDONLY, &c->target, true, &from, c->path, e);
 
 	if (k != ERR_OK)
 		return k;
-	if (move_copy(w, from, &beside, made)) {
+	if (move_copy(w, from, &temporary, made)) {
 		k = error_errno(e, errno, "%s", c->path2);
-		unlinkat(w->at2.fd, beside.text, 0);
+		unlinkat(w->at2.fd, temporary.text, 0);
 		return k;
 	}
 	unlinkat(w->at.fd, w->at.name, 0);
@@ -240,20 +240,20 @@ static bool is_made_one(const struct work *w, const struct place *p)
  */
 static bool was_moved_over_made(struct work *w)
 {
-	const struct beside beside = name_beside(w);
-	struct place copied = { .fd = w->at2.fd, .name = (char *)beside.text };
-	bool is_beside = w->is_again && w->change->target2.ino && is_made_one(w, &copied);
+	const struct temporary temporary = temporary_of(w);
+	struct place copied = { .fd = w->at2.fd, .name = (char *)temporary.text };
+	bool is_temporary = w->is_again && w->change->target2.ino && is_made_one(w, &copied);
 	bool is_here = again_has_moved(w);
 
 	if (is_here && !is_made_one(w, &w->at)) {
 		exchange(&w->at, &w->at2);
 		return false;
 	}
-	if (is_beside)
+	if (is_temporary)
 		unlinkat(copied.fd, copied.name, 0);
-	if (is_beside || is_here)
+	if (is_temporary || is_here)
 		unlinkat(w->at.fd, w->at.name, 0);
-	return is_beside || is_here;
+	return is_temporary || is_here;
 }
 
 /* ---- Where a file is: its inode stays ---- */

@@ -14,28 +14,28 @@
 #define LOCK_TRY_MS 2
 /* The largest number and the separator behind it. */
 #define NUMBER_SIZE 21
-#define LINE_SIZE   (NUMBER_SIZE * (1 + SETTLED_OPEN_MAX))
+#define LINE_SIZE   (NUMBER_SIZE * (1 + PLAIN_OPEN_MAX))
 
-/* ---- Settled numbers ---- */
+/* ---- Closed numbers ---- */
 
-static bool is_open(const struct settled *s, uint64_t number)
+static bool is_open(const struct closed_batches *s, uint64_t number)
 {
 	bool is = number >= s->below;
 
-	for (size_t n = 0; n < SETTLED_OPEN_MAX; n++)
+	for (size_t n = 0; n < PLAIN_OPEN_MAX; n++)
 		is |= number == s->open[n];
 	return is;
 }
 
-/* A number that either report settles is settled. */
-static bool close_more(struct settled *known, const struct settled *told)
+/* A number that either report closes is closed. */
+static bool close_more(struct closed_batches *known, const struct closed_batches *reported)
 {
-	struct settled both = { .below = known->below };
+	struct closed_batches both = { .below = known->below };
 	size_t kept = 0, had = 0;
 
-	for (size_t n = 0; n < SETTLED_OPEN_MAX; n++) {
+	for (size_t n = 0; n < PLAIN_OPEN_MAX; n++) {
 		had += known->open[n] > 0;
-		if (known->open[n] && is_open(told, known->open[n]))
+		if (known->open[n] && is_open(reported, known->open[n]))
 			both.open[kept++] = known->open[n];
 	}
 	*known = both;
@@ -46,42 +46,42 @@ static bool close_more(struct settled *known, const struct settled *told)
  * Numbers only rise: a lower one is an older report, also when it arrives later. false: nothing is
  * new.
  */
-static bool learn(struct settled *known, const struct settled *told)
+static bool learn(struct closed_batches *known, const struct closed_batches *reported)
 {
-	if (told->below < known->below)
+	if (reported->below < known->below)
 		return false;
-	if (told->below == known->below)
-		return close_more(known, told);
-	*known = *told;
+	if (reported->below == known->below)
+		return close_more(known, reported);
+	*known = *reported;
 	return true;
 }
 
 /* ---- The file ---- */
 
-/* An invalid line settles nothing. */
-static enum err read_known(int fd, struct settled *out, struct error *e)
+/* An invalid line closes nothing. */
+static enum err read_known(int fd, struct closed_batches *out, struct error *e)
 {
 	char line[LINE_SIZE + 1] = "", *at = line;
 	ssize_t got = pread(fd, line, LINE_SIZE, 0);
 
-	*out = (struct settled){ 0 };
+	*out = (struct closed_batches){ 0 };
 	if (got < 0)
 		return journal_file_failed(e);
 	if (got < LINE_SIZE)
 		return ERR_OK;
 	out->below = strtoull(at, &at, 10);
-	for (size_t n = 0; n < SETTLED_OPEN_MAX; n++)
+	for (size_t n = 0; n < PLAIN_OPEN_MAX; n++)
 		out->open[n] = strtoull(at, &at, 10);
 	return ERR_OK;
 }
 
 /* A failed write refuses no batch: files can be removed on a full disk, too. */
-static void write_known(int fd, const struct settled *s)
+static void write_known(int fd, const struct closed_batches *s)
 {
 	char line[LINE_SIZE + 1];
 	int len = snprintf(line, sizeof line, "%20" PRIu64, s->below);
 
-	for (size_t n = 0; n < SETTLED_OPEN_MAX; n++)
+	for (size_t n = 0; n < PLAIN_OPEN_MAX; n++)
 		len += snprintf(line + len, sizeof line - (size_t)len, " %20" PRIu64, s->open[n]);
 	line[len] = '\n';
 	(void)!pwrite(fd, line, LINE_SIZE, 0);
@@ -90,21 +90,21 @@ static void write_known(int fd, const struct settled *s)
 /* ---- Passing ---- */
 
 static enum err look(
-	int fd, int how, const struct call *call, struct settled *known, struct error *e)
+	int fd, int how, const struct call *call, struct closed_batches *known, struct error *e)
 {
 	enum err k = journal_file_lock(fd, how, LOCK_TRY_MS, call, e);
 
 	return k == ERR_OK ? read_known(fd, known, e) : k;
 }
 
-/* Takes the exclusive lock: no batch that this report settles is being applied then. */
+/* Takes the exclusive lock: no batch that this report closes is being applied then. */
 static enum err tell_alone(
-	int fd, const struct call *call, const struct settled *told, struct error *e)
+	int fd, const struct call *call, const struct closed_batches *reported, struct error *e)
 {
-	struct settled known;
+	struct closed_batches known;
 	enum err k = look(fd, LOCK_EX, call, &known, e);
 
-	if (k == ERR_OK && learn(&known, told))
+	if (k == ERR_OK && learn(&known, reported))
 		write_known(fd, &known);
 	return k;
 }
@@ -113,26 +113,26 @@ static enum err tell_alone(
  * Ends with the shared lock and the numbers known under it: other requests may have reported more
  * while it was released.
  */
-static enum err tell(int fd, const struct call *call, const struct settled *told,
-	struct settled *known, struct error *e)
+static enum err tell(int fd, const struct call *call, const struct closed_batches *reported,
+	struct closed_batches *known, struct error *e)
 {
 	enum err k = look(fd, LOCK_SH, call, known, e);
 
 	if (k != ERR_OK)
 		return k;
-	struct settled would_be = *known;
+	struct closed_batches would_be = *known;
 
-	if (!learn(&would_be, told))
+	if (!learn(&would_be, reported))
 		return ERR_OK;
-	k = tell_alone(fd, call, told, e);
+	k = tell_alone(fd, call, reported, e);
 	return k == ERR_OK ? look(fd, LOCK_SH, call, known, e) : k;
 }
 
 enum err fence_pass(const struct root *r, const struct call *call,
 	const struct apply_request *request, int *lock, struct error *e)
 {
-	bool has_something = request->is_plain || request->settled.below;
-	struct settled known;
+	bool has_something = request->is_plain || request->closed.below;
+	struct closed_batches known;
 
 	*lock = -1;
 	if (!has_something || !journal_file_is_kept(r, request->journal))
@@ -141,7 +141,7 @@ enum err fence_pass(const struct root *r, const struct call *call,
 
 	if (fd < 0)
 		return ERR_OK;
-	enum err k = tell(fd, call, &request->settled, &known, e);
+	enum err k = tell(fd, call, &request->closed, &known, e);
 
 	if (k != ERR_OK || !request->is_plain || !request->first_sequence)
 		return k;

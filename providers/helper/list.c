@@ -42,7 +42,7 @@ struct listing {
 	list_sink sink;
 	void *context;
 	struct queue gits, others;
-	size_t queued_bytes;
+	size_t queue_bytes;
 	uint64_t entries;
 	uint64_t unnamed; /* directories without an entry to report */
 	char link[VERB_LINK_MAX + 1];
@@ -83,7 +83,7 @@ static bool queue_dir(
 	size_t size = sizeof *like + strlen(path) + 1;
 	struct wanted *w;
 
-	if (strlen(path) > PATH_LENGTH_MAX || size > QUEUE_MAX - l->queued_bytes)
+	if (strlen(path) > PATH_LENGTH_MAX || size > QUEUE_MAX - l->queue_bytes)
 		return false;
 	w = malloc(size);
 	if (!w)
@@ -92,7 +92,7 @@ static bool queue_dir(
 	w->next = NULL;
 	w->self = expect_of(a);
 	memcpy(w->path, path, strlen(path) + 1);
-	l->queued_bytes += size;
+	l->queue_bytes += size;
 	struct queue *q = queue_of(l, w);
 
 	if (q->last)
@@ -114,7 +114,7 @@ static struct wanted *next_dir(struct listing *l)
 	q->first = w->next;
 	if (!q->first)
 		q->last = NULL;
-	l->queued_bytes -= sizeof *w + strlen(w->path) + 1;
+	l->queue_bytes -= sizeof *w + strlen(w->path) + 1;
 	return w;
 }
 
@@ -365,7 +365,7 @@ static enum err list_dir(
 	return k == ERR_OK ? tell(l, &end, e) : k;
 }
 
-static enum err list_queued(struct listing *l, struct error *e)
+static enum err list_queue(struct listing *l, struct error *e)
 {
 	bool is_stopped = false;
 	enum err k = ERR_OK;
@@ -443,7 +443,7 @@ enum err helper_list(const struct root *r, const struct list_request *request, l
 	for (size_t i = 0; i < request->starts_count && k == ERR_OK; i++)
 		k = list_start(&l, (uint32_t)i, e);
 	if (k == ERR_OK)
-		k = list_queued(&l, e);
+		k = list_queue(&l, e);
 	if (k == ERR_OK)
 		k = list_end(&l, e);
 	drop_queue(&l);

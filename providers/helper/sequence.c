@@ -190,12 +190,12 @@ struct fate sequence_fate(struct sequence *s, uint64_t number)
 
 	while (s->next_line < s->lines.len) {
 		char *text, *line = (char *)s->lines.bytes + s->next_line;
-		uint64_t told = strtoull(line, &text, 10);
+		uint64_t recorded = strtoull(line, &text, 10);
 
-		if (told > number)
+		if (recorded > number)
 			return unknown;
 		s->next_line = end_line(&s->lines, s->next_line);
-		if (told == number)
+		if (recorded == number)
 			return parse_fate(text + (*text == ' '));
 	}
 	return unknown;

@@ -26,7 +26,7 @@ static int64_t lasting_s(const char *name)
 {
 	if (has_prefix(name, STAGED_UNLINKED) || has_prefix(name, STAGED_WATCH "-"))
 		return STAGING_UNLINKED_S;
-	return is_record(name) || has_prefix(name, STAGED_NEW) ? STAGING_OWED_S : 0;
+	return is_record(name) || has_prefix(name, STAGED_NEW) ? STAGING_UNSYNCED_S : 0;
 }
 
 /*

@@ -19,7 +19,7 @@
  * A mount that returns without its record would make changes twice, and without a new file could
  * not give it its name.
  */
-#define STAGING_OWED_S (30 * STAGING_UNLINKED_S)
+#define STAGING_UNSYNCED_S (30 * STAGING_UNLINKED_S)
 
 /* Removes files that were last changed so many seconds before `now_s` (since 1970). */
 void staging_clean(const struct root *r, int64_t now_s);

@@ -212,7 +212,7 @@ static enum err read_events(struct watcher *w, char *room, struct error *e)
 	if (len < 0)
 		return errno == EAGAIN || errno == EINTR ? ERR_OK
 							 : error_errno(e, errno, "inotify");
-	watch_forget_told(w);
+	watch_forget_last(w);
 	return on_events(w, room, (size_t)len, e);
 }
 
@@ -295,7 +295,7 @@ enum err helper_watch(const struct root *r, const struct call *call,
 		.context = context,
 		.fd = -1,
 		.now.dir_fd = -1,
-		.told_path = BUF_INIT(PATH_LENGTH_MAX + 1) };
+		.last_path = BUF_INIT(PATH_LENGTH_MAX + 1) };
 	enum err k;
 
 	w.root = &w.now;
@@ -305,6 +305,6 @@ enum err helper_watch(const struct root *r, const struct call *call,
 	stop(&w);
 	root_let(&w.now);
 	watcher_file_release(&w.file);
-	buf_release(&w.told_path);
+	buf_release(&w.last_path);
 	return k;
 }

@@ -25,9 +25,9 @@ struct watcher {
 	struct path_set lost;    /* directories to try again: a watch could not be set */
 	bool has_given_back;     /* a watch was freed since the last try */
 	int64_t tried_ms;        /* the last try, monotonic */
-	struct watch_event told; /* the last event of this read, where `has_told` */
-	struct buf told_path;    /* the path of `told` */
-	bool has_told;
+	struct watch_event last; /* the last event of this read, where `has_last` */
+	struct buf last_path;    /* the path of `last` */
+	bool has_last;
 	uint32_t moved_cookie; /* inotify's, of the last name that a rename removed */
 	char *moved_from;      /* the path of that name */
 	const char *moved_to;  /* the new path, while it is reported; else NULL */
@@ -48,7 +48,7 @@ enum err watch_tell_found(struct watcher *w, const char *path, struct error *e);
 enum err watch_tell_state(
 	struct watcher *w, enum watch_kind kind, const char *path, bool was_dir, struct error *e);
 /* Later events happened after all that was reported so far: a repeated event is reported again. */
-void watch_forget_told(struct watcher *w);
+void watch_forget_last(struct watcher *w);
 
 /* Watches the directories above the root: the root may be moved or replaced with them. */
 void watch_above(struct watcher *w);

@@ -16,30 +16,30 @@ static bool is_same_version(const struct attr *a, const struct attr *b)
 }
 
 /* Only states are compared: a loss is reported twice for a reason. */
-static bool was_told(const struct watcher *w, const struct watch_event *event)
+static bool is_repeated(const struct watcher *w, const struct watch_event *event)
 {
 	if (event->kind == WATCH_LOST)
 		return false;
-	if (!w->has_told || w->told.kind != event->kind || w->told.has_attr != event->has_attr)
+	if (!w->has_last || w->last.kind != event->kind || w->last.has_attr != event->has_attr)
 		return false;
-	return strcmp(w->told.path, event->path) == 0 &&
-		(!event->has_attr || is_same_version(&w->told.attr, &event->attr));
+	return strcmp(w->last.path, event->path) == 0 &&
+		(!event->has_attr || is_same_version(&w->last.attr, &event->attr));
 }
 
-static enum err note_told(struct watcher *w, const struct watch_event *event, struct error *e)
+static enum err note_last(struct watcher *w, const struct watch_event *event, struct error *e)
 {
-	buf_reset(&w->told_path);
-	buf_add_string(&w->told_path, event->path);
-	w->told = *event;
-	w->told.path = buf_text(&w->told_path);
-	w->told.from = NULL;
-	w->has_told = true;
-	return buf_check(&w->told_path, "watch", e);
+	buf_reset(&w->last_path);
+	buf_add_string(&w->last_path, event->path);
+	w->last = *event;
+	w->last.path = buf_text(&w->last_path);
+	w->last.from = NULL;
+	w->has_last = true;
+	return buf_check(&w->last_path, "watch", e);
 }
 
-void watch_forget_told(struct watcher *w)
+void watch_forget_last(struct watcher *w)
 {
-	w->has_told = false;
+	w->has_last = false;
 }
 
 enum err watch_tell(struct watcher *w, enum watch_kind kind, const char *path, bool is_dir,
@@ -54,9 +54,9 @@ enum err watch_tell(struct watcher *w, enum watch_kind kind, const char *path, b
 	}
 	if (kind == WATCH_CREATED && w->moved_to && !strcmp(w->moved_to, path))
 		event.from = w->moved_from;
-	if (was_told(w, &event))
+	if (is_repeated(w, &event))
 		return ERR_OK;
-	k = note_told(w, &event, e);
+	k = note_last(w, &event, e);
 	return k == ERR_OK ? w->sink(w->context, &event, e) : k;
 }
 

@@ -190,9 +190,9 @@ bool wire_put_apply(struct buf *out, const struct apply_request *request)
 	buf_add(out, request->journal, JOURNAL_ID_SIZE);
 	enc_u64(out, request->first_sequence);
 	enc_u8(out, request->is_plain);
-	enc_u64(out, request->settled.below);
-	for (size_t i = 0; i < SETTLED_OPEN_MAX; i++)
-		enc_u64(out, request->settled.open[i]);
+	enc_u64(out, request->closed.below);
+	for (size_t i = 0; i < PLAIN_OPEN_MAX; i++)
+		enc_u64(out, request->closed.open[i]);
 	enc_u64(out, request->once);
 	enc_count(out, request->changes_count);
 	for (size_t i = 0; i < request->changes_count && !out->failed; i++)
@@ -211,9 +211,9 @@ enum err wire_get_apply(
 		request->journal[i] = (unsigned char)dec_u8(&d);
 	request->first_sequence = dec_u64(&d);
 	request->is_plain = dec_bool(&d);
-	request->settled.below = dec_u64(&d);
-	for (size_t i = 0; i < SETTLED_OPEN_MAX; i++)
-		request->settled.open[i] = dec_u64(&d);
+	request->closed.below = dec_u64(&d);
+	for (size_t i = 0; i < PLAIN_OPEN_MAX; i++)
+		request->closed.open[i] = dec_u64(&d);
 	request->once = dec_u64(&d);
 	request->changes_count = dec_count(&d, WIRE_BATCH_MAX, CHANGE_MIN);
 	changes = make_records(&d, (uint32_t)request->changes_count, sizeof *changes, memory);

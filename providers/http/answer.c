@@ -88,7 +88,7 @@ static enum err perform_once(struct http *h, const struct call *call,
 	return kind;
 }
 
-/* Only a foreign answer is repeated here: exchange_settle.c has repeated other failures. */
+/* Only a foreign answer is repeated here: exchange_conclude.c has repeated other failures. */
 enum err http_perform(struct http *h, const struct call *call, const struct http_request *request,
 	struct http_answer *out, struct error *e)
 {

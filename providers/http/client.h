@@ -39,7 +39,7 @@ struct http {
 	/*
 	 * used by the I/O thread: the preconnect given to the socket that is being opened; -1: none
 	 */
-	int lent;
+	int opened_fd;
 	struct silence silence;      /* used by the I/O thread only */
 	struct http_sockets sockets; /* used by the I/O thread only */
 	/*

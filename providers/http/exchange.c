@@ -162,7 +162,7 @@ void http_end(struct http_exchange *x)
 
 /* ---- Reading ---- */
 
-enum look { LOOK_NOTHING, LOOK_PIECE, LOOK_OVER, LOOK_UNSETTLED, LOOK_FOREIGN };
+enum look { LOOK_NOTHING, LOOK_PIECE, LOOK_OVER, LOOK_UNDECIDED, LOOK_FOREIGN };
 
 /* Exchanges the buffers: the reader gets the full one, the I/O thread the empty one. */
 static void take_piece_locked(struct http_exchange *x)
@@ -181,8 +181,8 @@ static enum look look_locked(struct http_exchange *x)
 {
 	struct transfer *t = &x->transfer;
 
-	if (t->is_over && !x->is_settled)
-		return LOOK_UNSETTLED;
+	if (t->is_over && !x->is_final)
+		return LOOK_UNDECIDED;
 	/* A refusal of the service never has so many bytes. */
 	if (t->is_held && t->frame && t->is_receiving_paused && !t->is_over)
 		return LOOK_FOREIGN;
@@ -220,16 +220,16 @@ static enum err give_up(struct http_exchange *x, const struct call *call, struct
 /*
  * The interval, in ms, at which a caller's progress is recorded for threads that wait for the same.
  */
-#define NOTED_MS 500
+#define PROGRESS_MS 500
 
 void http_note_progress(struct http_exchange *x, const struct call *call)
 {
 	curl_off_t sent = x->transfer.sent;
 
 	call_moved_at(call, x->transfer.progress_ms);
-	if (sent > x->told)
-		call_sent(call, (uint64_t)(sent - x->told));
-	x->told = sent;
+	if (sent > x->reported)
+		call_sent(call, (uint64_t)(sent - x->reported));
+	x->reported = sent;
 }
 
 /* Waits until there is work. Moved bytes put the deadline off without waking the reader. */
@@ -243,8 +243,8 @@ static enum err wait_for_news(struct http_exchange *x, const struct call *call, 
 
 		if (left <= 0)
 			return give_up(x, call, e);
-		if (call && call->progress && left > NOTED_MS)
-			left = NOTED_MS;
+		if (call && call->progress && left > PROGRESS_MS)
+			left = PROGRESS_MS;
 		rest.progress_ms = left == INT64_MAX ? -1 : left;
 		kind = call_wait_fd(&rest, x->transfer.fd, POLLIN, e);
 		http_note_progress(x, call);
@@ -293,7 +293,7 @@ enum err http_read(struct http_exchange *x, const struct call *call, const void 
 			*len = x->piece.len;
 			return ERR_OK;
 		case LOOK_OVER: http_note_progress(x, call); return give_end(x, len, e);
-		case LOOK_UNSETTLED: kind = exchange_settle(x, call, e); break;
+		case LOOK_UNDECIDED: kind = exchange_conclude(x, call, e); break;
 		case LOOK_FOREIGN: return frame_refuse(x, e);
 		case LOOK_NOTHING:
 			kind = exchange_feed(x, e);
@@ -339,14 +339,14 @@ int http_status(const struct http_exchange *x)
 }
 
 /*
- * No fields are added after bytes of the body came, and no trailers after the exchange is settled.
+ * No fields are added after bytes of the body came, and no trailers after the result is final.
  */
 const char *http_header(const struct http_exchange *x, const char *name)
 {
 	const struct transfer *t = &x->transfer;
-	const char *value = x->has_given || x->is_settled ? fields_find(&t->fields, name) : NULL;
+	const char *value = x->has_given || x->is_final ? fields_find(&t->fields, name) : NULL;
 
-	return value || !x->is_settled ? value : fields_find(&t->trailers, name);
+	return value || !x->is_final ? value : fields_find(&t->trailers, name);
 }
 
 void http_blot_secrets(const struct http_exchange *x, void *bytes, size_t len)
@@ -367,7 +367,7 @@ bool http_may_have_arrived(struct http_exchange *x)
 {
 	if (x->may_have_arrived || x->transfer.is_sent)
 		return true;
-	if (!x->is_settled && !x->is_stopped)
+	if (!x->is_final && !x->is_stopped)
 		stop(x);
 	return x->transfer.is_sent;
 }

@@ -23,12 +23,12 @@ struct http_exchange {
 	struct buf ready; /* the next piece of the body, to be handed on */
 	uint64_t made;    /* bytes of the body read from the source */
 	/* bytes of the body, in this sending, that were reported to the caller as sent */
-	curl_off_t told;
+	curl_off_t reported;
 	/* the start of the deadline, which a move of this sending puts off; 0: not read yet */
 	int64_t since_ms;
 	unsigned repetitions, redirections;
-	bool has_given;  /* the reader has bytes of the answer's body */
-	bool is_settled; /* the answer, or the failure, is final */
+	bool has_given; /* the reader has bytes of the answer's body */
+	bool is_final;  /* the answer, or the failure, is final */
 	bool may_have_arrived;
 	bool is_stopped; /* the I/O thread has forgotten the transfer */
 };
@@ -46,10 +46,10 @@ void exchange_start(struct http_exchange *x);
 enum err exchange_feed(struct http_exchange *x, struct error *e);
 
 /*
- * exchange_settle.c: decides after a sending: the result is final (`is_settled`), or the request is
+ * exchange_conclude.c: decides after a sending: the result is final (`is_final`), or the request is
  * sent again, or to another URL.
  */
-enum err exchange_settle(struct http_exchange *x, const struct call *call, struct error *e);
+enum err exchange_conclude(struct http_exchange *x, const struct call *call, struct error *e);
 
 /* Whether the answer is a redirection that may be followed. */
 bool exchange_may_follow(const struct http_exchange *x);

@@ -93,7 +93,7 @@ static void describe(const struct http_exchange *x, const struct http_said *said
 
 /* ---- Results of the check ---- */
 
-static struct http_said heard_locked(struct http_exchange *x)
+static struct http_said held_answer_locked(struct http_exchange *x)
 {
 	struct transfer *t = &x->transfer;
 
@@ -103,24 +103,24 @@ static struct http_said heard_locked(struct http_exchange *x)
 		.body = t->window.bytes,
 		.len = t->window.len,
 		.is_whole = true,
-		.is_told = t->method == HTTP_GET };
+		.is_query = t->method == HTTP_GET };
 }
 
 /* Whether the held answer has to be checked. A redirection that is followed has not. */
-static bool is_to_settle(const struct http_exchange *x)
+static bool must_be_checked(const struct http_exchange *x)
 {
 	const struct transfer *t = &x->transfer;
 
 	return t->frame && t->is_held && !t->outcome.failure.kind && !exchange_may_follow(x);
 }
 
-void frame_settle(struct http_exchange *x, const struct call *call)
+void frame_conclude(struct http_exchange *x, const struct call *call)
 {
 	struct transfer *t = &x->transfer;
 
 	pthread_mutex_lock(&t->lock);
-	if (is_to_settle(x)) {
-		const struct http_said said = heard_locked(x);
+	if (must_be_checked(x)) {
+		const struct http_said said = held_answer_locked(x);
 
 		t->outcome.is_foreign = !is_own(t->frame, &said);
 		if (t->outcome.is_foreign) {
@@ -139,7 +139,7 @@ enum err frame_refuse(struct http_exchange *x, struct error *e)
 	struct error own = { 0 };
 
 	pthread_mutex_lock(&x->transfer.lock);
-	const struct http_said said = heard_locked(x);
+	const struct http_said said = held_answer_locked(x);
 
 	describe(x, &said, &own);
 	pthread_mutex_unlock(&x->transfer.lock);
@@ -154,7 +154,7 @@ enum err frame_check_whole(
 		.body = answer->body.bytes,
 		.len = answer->body.len,
 		.is_whole = true,
-		.is_told = x->transfer.method == HTTP_GET };
+		.is_query = x->transfer.method == HTTP_GET };
 	struct error own = { 0 };
 
 	if (!x->transfer.frame || !is_good(answer->status) || is_own(x->transfer.frame, &said))

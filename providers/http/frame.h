@@ -12,8 +12,8 @@
 /* Whether the body is held to be checked. `frame` and `type` may be NULL. */
 bool frame_holds(const struct http_frame *frame, int status, const char *type);
 /* Turns a whole answer that is not the service's into a failure. */
-void frame_settle(struct http_exchange *x, const struct call *call);
-/* As frame_settle(), for an answer that does not end: ERR_UNREACHABLE. */
+void frame_conclude(struct http_exchange *x, const struct call *call);
+/* As frame_conclude(), for an answer that does not end: ERR_UNREACHABLE. */
 enum err frame_refuse(struct http_exchange *x, struct error *e);
 /*
  * Whether a good answer that was read whole is the service's; else it is recorded: ERR_UNREACHABLE.

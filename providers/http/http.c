@@ -271,7 +271,7 @@ static bool build(struct http *h, const char *user_agent)
 	h->multi = curl_multi_init();
 	h->connections = connections_new();
 	h->slept_ms = slept_ms();
-	h->lent = -1;
+	h->opened_fd = -1;
 	h->network_fd = network_open();
 	silence_init(&h->silence);
 	LIST_INIT(&h->sockets);

@@ -146,7 +146,7 @@ struct http_said {
 	const void *body;
 	size_t len;
 	bool is_whole; /* false: a good answer whose body is still to come */
-	bool is_told;  /* the request was a GET, which asks for facts and changes nothing */
+	bool is_query; /* the request was a GET, which asks for facts and changes nothing */
 };
 
 /*
@@ -301,7 +301,7 @@ enum err http_read_answer(
  */
 enum err http_check_url(const char *url, struct error *e);
 /*
- * Whether an answer of the service at `by` may send us to `told`, key included. ERR_PROTOCOL in
+ * Whether an answer of the service at `by` may send us to `named`, key included. ERR_PROTOCOL in
  * these cases:
  * - http_check_url() refuses the URL;
  * - the URL has less TLS than `by`, a query or a fragment;
@@ -310,7 +310,7 @@ enum err http_check_url(const char *url, struct error *e);
  *
  * Every address that an answer names is checked here first.
  */
-enum err http_check_told_url(const char *told, const char *by, struct error *e);
+enum err http_check_named_url(const char *named, const char *by, struct error *e);
 /*
  * Lets this client use http to the host of `url`, any port of it. For an address that the user
  * gave; before requests. ERR_NO_MEMORY.

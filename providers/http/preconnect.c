@@ -245,10 +245,10 @@ static curl_socket_t on_open(void *context, curlsocktype purpose, struct curl_so
 {
 	struct http *h = context;
 
-	h->lent =
+	h->opened_fd =
 		purpose == CURLSOCKTYPE_IPCXN && to->socktype == SOCK_STREAM ? take_one(h, to) : -1;
-	return h->lent >= 0 ? h->lent
-			    : socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+	return h->opened_fd >= 0 ? h->opened_fd
+				 : socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
 }
 
 static int on_opened(void *context, curl_socket_t fd, curlsocktype purpose)
@@ -257,10 +257,10 @@ static int on_opened(void *context, curl_socket_t fd, curlsocktype purpose)
 
 	(void)purpose;
 	socket_opened(h, fd);
-	return fd == h->lent ? CURL_SOCKOPT_ALREADY_CONNECTED : CURL_SOCKOPT_OK;
+	return fd == h->opened_fd ? CURL_SOCKOPT_ALREADY_CONNECTED : CURL_SOCKOPT_OK;
 }
 
-void preconnect_lend(CURL *easy, struct http *h)
+void preconnect_offer(CURL *easy, struct http *h)
 {
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open);
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, h);

@@ -18,7 +18,7 @@ void preconnect_serve(struct http *h);
 /* Takes the result of `easy`, if it is a preconnect. */
 void preconnect_finish(struct http *h, CURL *easy, CURLcode code);
 /* Lets a request use a preconnect that leads to its address. */
-void preconnect_lend(CURL *easy, struct http *h);
+void preconnect_offer(CURL *easy, struct http *h);
 /* Closes all connections that were begun. */
 void preconnect_drop(struct http *h);
 /* Closes all connections; without the I/O thread. */

@@ -22,7 +22,7 @@ const char *request_method(enum http_method method)
 	return names[method];
 }
 
-static void set_trust(CURL *easy, const struct http *h)
+static void set_authorities(CURL *easy, const struct http *h)
 {
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
@@ -98,7 +98,7 @@ CURL *request_handle(const struct http *h, const struct transfer *t)
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, t->headers);
 	/* Compression is not asked for (request_headers()), but some edges compress anyway. */
 	curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
-	set_trust(easy, h);
+	set_authorities(easy, h);
 	set_connection(easy, t);
 	set_method(easy, t);
 	return easy;

@@ -24,9 +24,9 @@
  * The intervals, in ms, of asking the kernel for acknowledgements: normal, for streams, and for a
  * suspect.
  */
-#define LOOK_MS         1000
-#define LOOK_STREAM_MS  15000
-#define LOOK_DOUBTED_MS 100
+#define LOOK_MS           1000
+#define LOOK_STREAM_MS    15000
+#define LOOK_SUSPECTED_MS 100
 
 /* ---- A request on a new connection ---- */
 
@@ -48,24 +48,24 @@ static void probe_free(struct probe *p, struct http *h)
 }
 
 /* False: no memory. */
-static bool probe_fill(struct probe *p, const struct transfer *doubted)
+static bool probe_fill(struct probe *p, const struct transfer *suspect)
 {
 	struct transfer *t = &p->transfer;
 
 	t->method = HTTP_GET;
 	t->flags = HTTP_OWN_CONNECTION;
 	t->only_connects = p->kind == PROOF_CONNECTED;
-	t->url = url_origin(doubted->url);
+	t->url = url_origin(suspect->url);
 	t->shown = t->url ? strdup(t->url) : NULL;
-	if (doubted->address)
-		p->address = curl_slist_append(NULL, doubted->address->data);
+	if (suspect->address)
+		p->address = curl_slist_append(NULL, suspect->address->data);
 	t->address = p->address;
-	return t->shown && (p->address || !doubted->address);
+	return t->shown && (p->address || !suspect->address);
 }
 
 /* Does nothing while a probe runs. */
 static void probe_begin(
-	struct http *h, const struct transfer *doubted, enum proof_kind kind, int64_t now_ms)
+	struct http *h, const struct transfer *suspect, enum proof_kind kind, int64_t now_ms)
 {
 	struct probe *p = h->silence.probe ? NULL : calloc(1, sizeof *p);
 
@@ -73,12 +73,12 @@ static void probe_begin(
 		return;
 	p->begun_ms = now_ms;
 	p->kind = kind;
-	if (transfer_init(&p->transfer, NULL) || !probe_fill(p, doubted)) {
+	if (transfer_init(&p->transfer, NULL) || !probe_fill(p, suspect)) {
 		probe_free(p, h);
 		return;
 	}
-	log_debug(LOG_HTTP, "%s %s: nothing comes; %s?", request_method(doubted->method),
-		doubted->shown,
+	log_debug(LOG_HTTP, "%s %s: nothing comes; %s?", request_method(suspect->method),
+		suspect->shown,
 		kind == PROOF_CONNECTED ? "does a new connection stand"
 					: "is a new connection answered");
 	h->silence.probe = p;
@@ -158,7 +158,7 @@ static int64_t round_trips_ms(const struct silence *s)
 	return least_ms > s->least_ms ? least_ms : s->least_ms;
 }
 
-static int64_t doubt_after_ms(const struct silence *s)
+static int64_t suspect_after_ms(const struct silence *s)
 {
 	return round_trips_ms(s) << s->mistakes;
 }
@@ -169,34 +169,34 @@ void silence_sending(struct transfer *t)
 
 	curl_easy_getinfo(t->easy, CURLINFO_NUM_CONNECTS, &made);
 	t->is_kept = made == 0;
-	t->is_heard = false;
+	t->has_received = false;
 	t->silent_since_ms = t->received_ms = t->sending_ms;
 }
 
 /* A suspicion was right when a new connection answers where the old one did not. */
-static void judge_doubt(struct silence *s, struct transfer *t, int64_t took_ms)
+static void rate_suspicion(struct silence *s, struct transfer *t, int64_t took_ms)
 {
-	if (!t->was_doubted)
+	if (!t->was_suspected)
 		return;
-	t->was_doubted = false;
+	t->was_suspected = false;
 	if (took_ms < s->least_ms)
 		s->mistakes = 0;
 	else if (s->mistakes < MISTAKES_MAX)
 		s->mistakes++;
 }
 
-void silence_heard(struct transfer *t)
+void silence_received(struct transfer *t)
 {
 	struct silence *s = &t->client->silence;
 	int64_t took_ms = monotonic_ms() - t->sending_ms;
 
-	if (t->is_heard)
+	if (t->has_received)
 		return;
-	t->is_heard = true;
+	t->has_received = true;
 	if (t->body_len >= HTTP_BULK_MIN)
 		return;
 	s->first_bytes_ms[s->samples++ % SILENCE_SAMPLES] = took_ms;
-	judge_doubt(s, t, took_ms);
+	rate_suspicion(s, t, took_ms);
 }
 
 /* ---- Checking ---- */
@@ -296,9 +296,9 @@ static int64_t unacknowledged_ms(
 {
 	int64_t since_ms = now_ms - t->silent_since_ms;
 
-	if (!peer->owes || !peer->tries)
+	if (!peer->has_unacked || !peer->tries)
 		return 0;
-	if (!peer->owes_data)
+	if (!peer->has_unacked_data)
 		return peer->quiet_ms - t->socket->probed_after_ms;
 	return peer->quiet_ms < since_ms ? peer->quiet_ms : since_ms;
 }
@@ -316,13 +316,13 @@ static bool try_on(struct transfer *t, const struct peer_state *peer, int64_t pr
 	return trial->due_ms && now_ms >= trial->due_ms;
 }
 
-static void doubt_connection(struct http *h, struct transfer *t, const struct peer_state *peer,
+static void suspect_connection(struct http *h, struct transfer *t, const struct peer_state *peer,
 	int64_t after_ms, int64_t now_ms)
 {
 	struct silence *s = &h->silence;
 	const struct proof *proof = &s->proofs[PROOF_CONNECTED];
 
-	look_by(s, now_ms + LOOK_DOUBTED_MS);
+	look_by(s, now_ms + LOOK_SUSPECTED_MS);
 	if (!is_proved(proof, t, now_ms - peer->quiet_ms))
 		probe_begin(h, t, PROOF_CONNECTED, now_ms);
 	else if (try_on(t, peer, proof->proved_ms, after_ms, now_ms))
@@ -347,15 +347,15 @@ static bool look_at_connection(struct http *h, struct transfer *t, int64_t now_m
 		now_ms + (t->socket->probed_after_ms > LOOK_MS ? LOOK_STREAM_MS : LOOK_MS));
 	if (unacknowledged_ms(t, &peer, now_ms) < after_ms)
 		return false;
-	doubt_connection(h, t, &peer, after_ms, now_ms);
+	suspect_connection(h, t, &peer, after_ms, now_ms);
 	return true;
 }
 
 /* ---- A server that sends nothing ---- */
 
-static bool may_be_doubted(const struct transfer *t)
+static bool may_be_suspected(const struct transfer *t)
 {
-	return t->flags & HTTP_ANSWERS_AT_ONCE && t->is_sent && t->is_kept && !t->is_heard;
+	return t->flags & HTTP_ANSWERS_AT_ONCE && t->is_sent && t->is_kept && !t->has_received;
 }
 
 static bool is_large(const struct transfer *t)
@@ -367,7 +367,7 @@ static void look_at_server(struct http *h, struct transfer *t, int64_t now_ms)
 {
 	struct silence *s = &h->silence;
 	const struct proof *proof = &s->proofs[PROOF_ANSWERED];
-	int64_t after_ms = doubt_after_ms(s), due_ms = t->silent_since_ms + after_ms;
+	int64_t after_ms = suspect_after_ms(s), due_ms = t->silent_since_ms + after_ms;
 
 	if (now_ms >= due_ms && !is_proved(proof, t, t->silent_since_ms)) {
 		probe_begin(h, t, PROOF_ANSWERED, now_ms);
@@ -380,7 +380,7 @@ static void look_at_server(struct http *h, struct transfer *t, int64_t now_ms)
 		look_by(s, due_ms);
 		return;
 	}
-	t->was_doubted = true;
+	t->was_suspected = true;
 	give_up(h, t);
 }
 
@@ -394,7 +394,7 @@ void silence_serve(struct http *h)
 	probe_serve(h, now_ms);
 	LIST_FOREACH(t, &s->running, running)
 	if (!t->is_condemned && !is_probe(h, t) && !look_at_connection(h, t, now_ms) &&
-		may_be_doubted(t))
+		may_be_suspected(t))
 		look_at_server(h, t, now_ms);
 	give_up_condemned(h);
 }

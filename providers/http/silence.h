@@ -70,7 +70,7 @@ void silence_release(struct http *h);
 /* Called when libcurl begins to send `t`, on an existing connection. */
 void silence_sending(struct transfer *t);
 /* Called at the first byte of an answer. */
-void silence_heard(struct transfer *t);
+void silence_received(struct transfer *t);
 /* Called when `t` has stopped running. */
 void silence_ended(struct transfer *t);
 /* Gives up the transfers on dead connections, and sets `look_ms`. */

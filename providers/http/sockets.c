@@ -120,8 +120,8 @@ bool socket_peer(const struct http_socket *s, struct peer_state *out)
 
 	if (getsockopt(s->fd, IPPROTO_TCP, TCP_INFO, &info, &len))
 		return false;
-	out->owes_data = info.tcpi_unacked > 0;
-	out->owes = out->owes_data || info.tcpi_probes > 0;
+	out->has_unacked_data = info.tcpi_unacked > 0;
+	out->has_unacked = out->has_unacked_data || info.tcpi_probes > 0;
 	out->tries = (unsigned)info.tcpi_retransmits + info.tcpi_probes;
 	out->quiet_ms = info.tcpi_last_ack_recv < info.tcpi_last_data_recv
 		? info.tcpi_last_ack_recv

@@ -22,10 +22,10 @@ struct http_socket {
 LIST_HEAD(http_sockets, http_socket);
 
 struct peer_state {
-	bool owes;        /* sent data, or a probe, has no acknowledgement */
-	bool owes_data;   /* sent data has no acknowledgement */
-	unsigned tries;   /* how often the unacknowledged was sent again */
-	int64_t quiet_ms; /* the time since the last packet from the peer */
+	bool has_unacked;      /* sent data, or a probe, has no acknowledgement */
+	bool has_unacked_data; /* sent data has no acknowledgement */
+	unsigned tries;        /* how often the unacknowledged was sent again */
+	int64_t quiet_ms;      /* the time since the last packet from the peer */
 };
 
 /* Called when libcurl has opened `fd`. */

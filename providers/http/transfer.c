@@ -94,7 +94,7 @@ void transfer_start(struct transfer *t, CURLM *multi, struct http *h, CURLSH *co
 	t->sendings = 0;
 	t->sent = 0;
 	t->refusal = ERR_OK;
-	t->is_sent = t->is_kept = t->is_heard = t->is_dead = t->is_condemned = false;
+	t->is_sent = t->is_kept = t->has_received = t->is_dead = t->is_condemned = false;
 	t->socket = NULL;
 	t->trial = (struct trial){ 0 };
 	*t->error_text = 0;
@@ -105,7 +105,7 @@ void transfer_start(struct transfer *t, CURLM *multi, struct http *h, CURLSH *co
 	}
 	transfer_set_callbacks(t);
 	goaway_watch(t);
-	preconnect_lend(t->easy, h);
+	preconnect_offer(t->easy, h);
 	/* A connection of its own is not visible to the others. */
 	if (!(t->flags & HTTP_OWN_CONNECTION))
 		curl_easy_setopt(t->easy, CURLOPT_SHARE, connections);

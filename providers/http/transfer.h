@@ -65,12 +65,12 @@ struct transfer {
 	LIST_ENTRY(transfer) running;
 	struct http_socket *socket; /* the socket in use; NULL: none yet, or not known */
 	bool is_kept;               /* the connection was used before */
-	bool is_heard;              /* a byte of the answer came */
+	bool has_received;          /* a byte of the answer came */
 	bool is_dead;               /* its connection was found dead */
 	unsigned stream;            /* of HTTP/2; 0: none yet */
 	bool is_unprocessed;        /* the server says that it does not process it, see goaway.h */
 	bool is_condemned;          /* is_dead, and it is to be given up */
-	bool was_doubted;           /* was given up for silence, and not heard since */
+	bool was_suspected;         /* was given up for silence, and received nothing since */
 	int64_t silent_since_ms;    /* nothing moved since then; monotonic */
 	int64_t received_ms;        /* when a byte last came; likewise */
 	struct trial trial;

@@ -148,7 +148,7 @@ static size_t on_header(char *line, size_t size, size_t count, void *context)
 	if (!len)
 		return 0;
 	t->client->moves++;
-	silence_heard(t);
+	silence_received(t);
 	pthread_mutex_lock(&t->lock);
 	is_kept = add_line_locked(t, line, len);
 	pthread_mutex_unlock(&t->lock);
@@ -158,9 +158,9 @@ static size_t on_header(char *line, size_t size, size_t count, void *context)
 /*
  * libcurl sends a request again by itself, also a POST, when a kept connection turns out to be dead
  * before a byte of the answer came (Curl_retry_request). The server may already have acted on the
- * request. So only the first sending is let through; exchange_settle.c decides on another. libcurl
- * does the same for a stream that the server does not process or refuses: goaway.h says how that is
- * recognized.
+ * request. So only the first sending is let through; exchange_conclude.c decides on another.
+ * libcurl does the same for a stream that the server does not process or refuses: goaway.h says how
+ * that is recognized.
  */
 static int on_sending(void *context, char *to, char *from, int to_port, int from_port)
 {

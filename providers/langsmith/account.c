@@ -43,7 +43,7 @@ enum err langsmith_account_open(
 		.below = "/api/v2/sandboxes",
 		.more = &tenant,
 		.more_count = tenant.value ? 1 : 0,
-		.judge = langsmith_judge,
+		.verdict = langsmith_verdict,
 		.frame = &langsmith_frame,
 	};
 

@@ -201,7 +201,7 @@ static enum err adopt(struct langsmith *l, struct error *e)
 			"sandbox router configured",
 			l->at.id);
 	memcpy(l->at.id, l->found.id, sizeof l->at.id);
-	return rest_account_reach(&l->account, l->found.dataplane_url, langsmith_judge,
+	return rest_account_reach(&l->account, l->found.dataplane_url, langsmith_verdict,
 		&langsmith_frame, &l->data, e);
 }
 

@@ -83,7 +83,7 @@ static enum err check_service_url(const struct rest *r, const char *url, struct 
 {
 	AUTO_FREE char *address = strndup(url, strcspn(url, "?"));
 	struct error why = { 0 };
-	enum err kind = address ? http_check_told_url(address, r->base_url, &why)
+	enum err kind = address ? http_check_named_url(address, r->base_url, &why)
 				: error_set(&why, ERR_NO_MEMORY, "a URL");
 
 	return kind ? error_set(e, kind, "langsmith: %s", why.text) : ERR_OK;
@@ -241,7 +241,7 @@ enum err box_create(const struct rest *r, const struct call *call,
 	if (kind)
 		return kind;
 	rest_parse(&answer.body, &json);
-	kind = r->judge(r, &ask, answer.status, json, &answer, e);
+	kind = r->verdict(r, &ask, answer.status, json, &answer, e);
 	return kind ? kind : box_parse(out, json, rest_now_s(r), e);
 }
 

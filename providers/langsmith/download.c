@@ -117,7 +117,7 @@ static enum err take_answer(struct file_fetch *f, const struct rest *r, const st
 	if (http_status(x) == 416 && is_at_end(f, x))
 		return ERR_OK;
 	if (http_status(x) != 200 && http_status(x) != 206)
-		return rest_judge_rest(r, call, ask, x, bytes, len, e);
+		return rest_read_verdict(r, call, ask, x, bytes, len, e);
 	kind = http_status(x) == 206 ? begin_range(f, x, e) : begin_whole(f, x, e);
 	return kind ? kind : pass_all_on(f, x, call, bytes, len, e);
 }

@@ -115,7 +115,7 @@ static enum err langsmith_info(
 	struct box b;
 	enum err kind;
 
-	if (!attachment_recall(&l->at, out)) {
+	if (!attachment_take_found(&l->at, out)) {
 		kind = langsmith_look(l, call, &b, e);
 		if (kind)
 			return kind;

@@ -171,7 +171,7 @@ static enum err say(const struct rest_ask *ask, enum err kind, int status, const
 		status, *w->text ? w->text : error_words(kind));
 }
 
-enum err langsmith_judge(const struct rest *r, const struct rest_ask *ask, int status,
+enum err langsmith_verdict(const struct rest *r, const struct rest_ask *ask, int status,
 	struct json_object *json, const struct http_answer *answer, struct error *e)
 {
 	struct words w;

@@ -15,6 +15,6 @@
 /* The forms of the service's own answers: to a download, and to other requests. */
 extern const struct vendor_frame langsmith_frame, langsmith_file_frame;
 
-/* A rest_judge. */
-enum err langsmith_judge(const struct rest *r, const struct rest_ask *ask, int status,
+/* A rest_verdict. */
+enum err langsmith_verdict(const struct rest *r, const struct rest_ask *ask, int status,
 	struct json_object *json, const struct http_answer *answer, struct error *e);

@@ -258,7 +258,7 @@ static enum err check_oauth(const struct modal_settings *s, struct error *e)
 }
 
 /* A key file is the user's choice, so it wins over all other credentials. */
-static enum err settle_credentials(struct modal_settings *s, const char *key_file, struct error *e)
+static enum err choose_credentials(struct modal_settings *s, const char *key_file, struct error *e)
 {
 	enum err kind = key_file ? take_key_file(s, key_file, e) : ERR_OK;
 
@@ -269,7 +269,7 @@ static enum err settle_credentials(struct modal_settings *s, const char *key_fil
 	return s->is_oauth ? check_oauth(s, e) : check_token(s, e);
 }
 
-static enum err settle(struct modal_settings *s, const char *key_file, struct error *e)
+static enum err complete_settings(struct modal_settings *s, const char *key_file, struct error *e)
 {
 	double throttle_s = *s->throttle_s ? strtod(s->throttle_s, NULL) : -1;
 
@@ -277,7 +277,7 @@ static enum err settle(struct modal_settings *s, const char *key_file, struct er
 	s->is_v1 = is_off(s->v2);
 	s->throttle_max_ms =
 		throttle_s >= 0 && throttle_s < 1e9 ? (int64_t)(throttle_s * 1000) : -1;
-	return settle_credentials(s, key_file, e);
+	return choose_credentials(s, key_file, e);
 }
 
 /* The secret of a profile goes to the profile's server, or to the vendor's. */
@@ -303,7 +303,7 @@ enum err modal_settings_read(struct modal_settings *out, const char *key_file, s
 	if (!kind) {
 		take_variables(&profile);
 		kind = profile.has_failed ? error_set(e, ERR_NO_MEMORY, "modal")
-					  : settle(out, key_file, e);
+					  : complete_settings(out, key_file, e);
 	}
 	if (kind && profile.unread.kind)
 		kind = error_set(e, profile.unread.kind, "modal: %s", profile.unread.text);

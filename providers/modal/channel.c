@@ -122,7 +122,7 @@ static void note_end(const struct channel *ch, enum err kind, const struct error
 }
 
 /* Without a request there is no deadline: only a call under way has one. */
-static struct call patience(const struct channel *ch, bool is_asking)
+static struct call call_of(const struct channel *ch, bool is_asking)
 {
 	return (struct call){ .progress_ms = is_asking ? ch->progress_ms : -1,
 		.cancel = &ch->all->give_up };
@@ -148,7 +148,7 @@ static size_t take_piece(const struct channel *ch, unsigned char *piece, bool *i
 
 static enum err feed_on(struct channel *ch, unsigned char *piece, struct error *e)
 {
-	const struct call call = patience(ch, true);
+	const struct call call = call_of(ch, true);
 	bool is_end = false;
 	enum err kind = ERR_OK;
 
@@ -170,7 +170,7 @@ static bool is_passing(enum err kind)
 /* Without an end of its input a lost program runs on, and its sandbox is never idle. */
 static void end_lost(struct channel *ch)
 {
-	const struct call call = patience(ch, true);
+	const struct call call = call_of(ch, true);
 	const int64_t end_ms = monotonic_ms() + LOST_MS;
 	struct error ignored;
 
@@ -227,7 +227,7 @@ static bool await_output(const struct channel *ch, const struct follower *out)
 static void *listen_to(void *context)
 {
 	struct channel *ch = context;
-	const struct call call = patience(ch, false);
+	const struct call call = call_of(ch, false);
 	struct follower out = { .exec = &ch->exec, .kind = FOLLOW_OUT };
 	enum grpc_status status;
 	struct error e = { 0 };

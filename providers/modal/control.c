@@ -56,15 +56,15 @@ static char *host_of(const char *url)
 	return *at == '[' ? strndup(at + 1, strcspn(at + 1, "]")) : strndup(at, strcspn(at, ":/"));
 }
 
-enum err modal_control_check_told(const struct modal_control *c, const char *url, struct error *e)
+enum err modal_control_check_named(const struct modal_control *c, const char *url, struct error *e)
 {
 	struct error why = { 0 };
-	enum err kind = http_check_told_url(url, c->settings->server_url, &why);
+	enum err kind = http_check_named_url(url, c->settings->server_url, &why);
 
 	return kind ? error_set(e, kind, "modal: %s", why.text) : ERR_OK;
 }
 
-enum err modal_control_check_told_host(
+enum err modal_control_check_named_host(
 	const struct modal_control *c, const char *host, struct error *e)
 {
 	AUTO_FREE char *url = NULL;
@@ -73,7 +73,7 @@ enum err modal_control_check_told_host(
 		url = NULL;
 		return error_set(e, ERR_NO_MEMORY, "modal");
 	}
-	return modal_control_check_told(c, url, e);
+	return modal_control_check_named(c, url, e);
 }
 
 enum err modal_control_new(struct modal_control **out, struct http *http,

@@ -30,9 +30,9 @@ struct control_ask {
 	const char *what; /* for people: "listing sandboxes" */
 };
 
-/* http_check_told_url() for a URL, or a URL's host, in an answer of the control plane. */
-enum err modal_control_check_told(const struct modal_control *c, const char *url, struct error *e);
-enum err modal_control_check_told_host(
+/* http_check_named_url() for a URL, or a URL's host, in an answer of the control plane. */
+enum err modal_control_check_named(const struct modal_control *c, const char *url, struct error *e);
+enum err modal_control_check_named_host(
 	const struct modal_control *c, const char *host, struct error *e);
 
 /*

@@ -142,7 +142,7 @@ bool grpc_is_ready(const struct grpc_stream *s)
 static enum err end_of(struct grpc_stream *s, const struct error *transport,
 	struct grpc_outcome *out, struct error *e)
 {
-	enum err kind = grpc_settle(s->exchange, s->what, transport, out, e);
+	enum err kind = grpc_conclude(s->exchange, s->what, transport, out, e);
 
 	if (s->warnings)
 		warnings_note(s->warnings, s->exchange);

@@ -106,7 +106,7 @@ int64_t grpc_retry_after_ms(const char *details);
  * The end of an exchange whose answer has been read as far as there is one. The transport's failure
  * counts only where the server did not say how the call ended.
  */
-enum err grpc_settle(struct http_exchange *x, const char *what, const struct error *transport,
+enum err grpc_conclude(struct http_exchange *x, const char *what, const struct error *transport,
 	struct grpc_outcome *out, struct error *e);
 
 /* ---- grpc_retry.c: making a call again ---- */

@@ -19,7 +19,7 @@ bool grpc_is_late(const struct call *call, int64_t since_ms)
 	return limit_ms >= 0 && (monotonic_ms() - since_ms >= limit_ms || call_left_ms(call) <= 0);
 }
 
-struct patience {
+struct retrying {
 	unsigned retries;
 	int64_t pause_ms;
 	int64_t throttled_ms;
@@ -27,7 +27,7 @@ struct patience {
 
 /* How long to wait before it is made again; negative: not again. */
 static int64_t next_pause_ms(
-	const struct grpc_policy *policy, struct patience *p, const struct grpc_outcome *out)
+	const struct grpc_policy *policy, struct retrying *p, const struct grpc_outcome *out)
 {
 	int64_t pause_ms = p->pause_ms;
 
@@ -47,13 +47,13 @@ static int64_t next_pause_ms(
 enum err grpc_retry(const struct grpc_policy *policy, const struct call *call, grpc_attempt attempt,
 	void *context, struct grpc_outcome *out, struct error *e)
 {
-	struct patience patience = { .pause_ms = policy->pause_ms };
+	struct retrying retrying = { .pause_ms = policy->pause_ms };
 	int64_t since_ms = monotonic_ms();
 
 	for (unsigned number = 0;; number++) {
 		struct error why = { 0 };
 		enum err kind = attempt(context, call, number, out, &why);
-		int64_t pause_ms = kind ? next_pause_ms(policy, &patience, out) : -1;
+		int64_t pause_ms = kind ? next_pause_ms(policy, &retrying, out) : -1;
 
 		if (pause_ms < 0 || grpc_is_late(call, since_ms))
 			return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;

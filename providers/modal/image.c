@@ -46,7 +46,7 @@ static enum err find_builder(struct sandbox_create *m, struct error *e)
 		"version of the image builder", e);
 }
 
-static enum err judge_build(
+static enum err build_verdict(
 	const struct sandbox_create *m, const Modal__GenericResult *result, struct error *e)
 {
 	if (result->status == STATUS_SUCCESS)
@@ -87,7 +87,7 @@ static enum err take_news(struct build *b, const unsigned char *bytes, size_t le
 	}
 	b->is_over = news->result && news->result->status;
 	if (b->is_over)
-		kind = judge_build(b->m, news->result, e);
+		kind = build_verdict(b->m, news->result, e);
 	modal__image_join_streaming_response__free_unpacked(news, NULL);
 	return kind;
 }
@@ -177,7 +177,7 @@ static enum err build_image(struct sandbox_create *m, const char *name, struct e
 	kind = sandbox_create_keep(&m->image_id, said->image_id, "image", e);
 	if (kind)
 		return kind;
-	return said->result && said->result->status ? judge_build(m, said->result, e)
+	return said->result && said->result->status ? build_verdict(m, said->result, e)
 						    : join_build(m, e);
 }
 

@@ -195,8 +195,8 @@ enum err sandbox_access(struct modal_control *c, const struct call *call, const 
 	if (!out->jwt || !out->url)
 		return error_set(
 			e, ERR_PROTOCOL, "modal: no way to the sandbox's worker in the answer");
-	kind = modal_control_check_told(c, out->url, e);
-	return kind || !out->address ? kind : modal_control_check_told_host(c, out->address, e);
+	kind = modal_control_check_named(c, out->url, e);
+	return kind || !out->address ? kind : modal_control_check_named_host(c, out->address, e);
 }
 
 /* An app's id that does not fit counts as none. */
@@ -254,7 +254,7 @@ enum err sandbox_terminate(
 static enum err put_url(
 	struct buf *out, struct modal_control *c, const Modal__TunnelData *tunnel, struct error *e)
 {
-	enum err kind = modal_control_check_told_host(c, tunnel->host, e);
+	enum err kind = modal_control_check_named_host(c, tunnel->host, e);
 
 	if (kind)
 		return kind;

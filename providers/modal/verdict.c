@@ -153,7 +153,7 @@ static enum err say_status(const struct http_exchange *x, const char *what, cons
 }
 
 /* The transport's failure counts only where the server did not say how it ended. */
-enum err grpc_settle(struct http_exchange *x, const char *what, const struct error *transport,
+enum err grpc_conclude(struct http_exchange *x, const char *what, const struct error *transport,
 	struct grpc_outcome *out, struct error *e)
 {
 	const char *status = http_header(x, "grpc-status");

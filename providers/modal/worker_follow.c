@@ -144,7 +144,7 @@ static enum err recover(struct follower *f, const struct call *call, const struc
 	return kind ? kind : follow_begin(f, call, e);
 }
 
-static enum err settle(struct follower *f, const struct call *call, enum err kind,
+static enum err conclude(struct follower *f, const struct call *call, enum err kind,
 	const struct grpc_outcome *out, const struct error *why, struct error *e)
 {
 	close_stream(f);
@@ -174,7 +174,7 @@ enum err follow(struct follower *f, const struct call *call, execute_sink sink, 
 		kind = grpc_next(f->stream, call, &bytes, &len, &out, &why);
 		*status = out.status;
 		if (kind || !bytes)
-			return settle(f, call, kind, &out, &why, e);
+			return conclude(f, call, kind, &out, &why, e);
 		kind = take_message(f, bytes, len, sink, context, e);
 		if (!kind && !grpc_is_ready(f->stream))
 			break;

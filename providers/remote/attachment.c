@@ -75,7 +75,7 @@ enum err attachment_attach(struct attachment *a, const struct remote_ops *ops,
 	if (kind)
 		return kind;
 	a->has_remote = true;
-	remote_lend(&a->remote, &a->base);
+	remote_fill_slots(&a->remote, &a->base);
 	return ERR_OK;
 }
 
@@ -128,7 +128,7 @@ void attachment_remember(struct attachment *a, const struct sandbox_info *found)
 	pthread_mutex_unlock(&a->lock);
 }
 
-bool attachment_recall(struct attachment *a, struct sandbox_info *out)
+bool attachment_take_found(struct attachment *a, struct sandbox_info *out)
 {
 	bool has_found;
 

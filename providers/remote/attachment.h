@@ -70,7 +70,7 @@ void attachment_remember(struct attachment *a, const struct sandbox_info *found)
 /*
  * The facts that attachment_remember() kept; false: there are none, or they were returned before.
  */
-bool attachment_recall(struct attachment *a, struct sandbox_info *out);
+bool attachment_take_found(struct attachment *a, struct sandbox_info *out);
 /* Fills in the other fields. */
 void attachment_describe(const struct attachment *a, struct sandbox_info *out);
 

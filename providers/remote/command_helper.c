@@ -166,7 +166,7 @@ static void look_once_more(struct following *f)
 	helper_client_command(f->run->r->helper, &brief, &f->request, take_piece, f, NULL);
 }
 
-static enum err judge(const struct following *f, struct error *e)
+static enum err check_end(const struct following *f, struct error *e)
 {
 	struct execute_result *result = f->run->result;
 	const struct command_piece *last = &f->last;
@@ -198,5 +198,5 @@ enum err remote_run_helper(struct remote_run *run, const struct call *call, stru
 	if (kind == ERR_INTERRUPTED && !run->has_refused && !run->is_prompt)
 		look_once_more(&f);
 	put_records_back(&f);
-	return kind == ERR_OK ? judge(&f, e) : kind;
+	return kind == ERR_OK ? check_end(&f, e) : kind;
 }

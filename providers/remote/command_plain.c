@@ -76,7 +76,7 @@ static enum err pass_on(
 }
 
 /* Where output comes only at the end, a running command makes no progress. */
-static struct call patience(const struct remote *r, const struct call *call)
+static struct call patient_call(const struct remote *r, const struct call *call)
 {
 	struct call out = call ? *call : (struct call){ 0 };
 
@@ -96,7 +96,7 @@ static void note_timeout(struct execute_result *result)
 enum err remote_run_plain(struct remote_run *run, const struct call *call, struct error *e)
 {
 	const struct remote *r = run->r;
-	const struct call patient = patience(r, call);
+	const struct call patient = patient_call(r, call);
 	const int64_t began_ms = monotonic_ms(), timeout_ms = run->request->timeout_ms;
 	char limit[24] = "";
 	AUTO_FREE char *dir = NULL;

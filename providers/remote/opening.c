@@ -229,7 +229,7 @@ static void end_run(struct remote_opening *o)
  * Waits for the end of the run: the sink's context is the caller's, and must not be used after this
  * returns.
  */
-static enum err hear(struct remote_opening *o, const struct call *call, struct error *e)
+static enum err wait_for_end(struct remote_opening *o, const struct call *call, struct error *e)
 {
 	const struct call patient = { .progress_ms = -1, .cancel = call ? call->cancel : NULL };
 	struct error why = { 0 };
@@ -251,7 +251,7 @@ enum err remote_opening_take(struct remote_opening *o, const struct call *call,
 	struct error *e)
 {
 	*taken = o && is_same(o, request) && take_over(o, sink, context);
-	return *taken ? hear(o, call, e) : ERR_OK;
+	return *taken ? wait_for_end(o, call, e) : ERR_OK;
 }
 
 /* ---- Life ---- */

@@ -144,7 +144,7 @@ enum err remote_attach(struct remote *out, const struct remote_ops *ops,
 	return kind;
 }
 
-void remote_lend(const struct remote *r, struct provider *p)
+void remote_fill_slots(const struct remote *r, struct provider *p)
 {
 	p->root = r->root;
 	p->staging = r->staging;

@@ -150,7 +150,7 @@ enum err remote_attach(struct remote *out, const struct remote_ops *ops,
  * Sets the fields of `p` that the batch verbs need. They stay the vendor's, and `r` must outlive
  * `p`.
  */
-void remote_lend(const struct remote *r, struct provider *p);
+void remote_fill_slots(const struct remote *r, struct provider *p);
 /* The facts that attaching learned, for provider_ops.info. Without an attach nothing is set. */
 void remote_describe(const struct remote *r, struct sandbox_info *out);
 /* Removes the leftovers in staging, where the sandbox can still be reached. */

@@ -214,7 +214,7 @@ static enum err kind_said(const struct remote_said *said)
 	return ERR_IO;
 }
 
-static enum err judge(const struct run *run, struct error *e)
+static enum err check_run(const struct run *run, struct error *e)
 {
 	char how[REMOTE_SAID_MAX + 40];
 
@@ -365,7 +365,8 @@ enum err remote_runner_run(void *context, const struct call *call, const struct 
 			return error_set(e, kind, "%s", why.text);
 		}
 		if (is_again || !was_missing(&run, kind))
-			return kind == ERR_OK ? judge(&run, e) : error_set(e, kind, "%s", why.text);
+			return kind == ERR_OK ? check_run(&run, e)
+					      : error_set(e, kind, "%s", why.text);
 		is_again = true;
 		kind = remote_put_back(r, call, e);
 		if (kind != ERR_OK)

@@ -22,7 +22,7 @@ struct watching {
 	bool is_missing; /* the program is not there, and no frame came */
 };
 
-static enum err hear(
+static enum err receive(
 	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
 {
 	return stream == STREAM_OUT ? frames_reader_take(context, bytes, len, e) : ERR_OK;
@@ -81,7 +81,7 @@ static enum err listen_once(struct watching *w, const struct call *call, struct 
 
 	memcpy(argv + remote_launch(r, argv), arguments, sizeof arguments);
 	frames_reader_init(&reader, w->listener, is_armoured);
-	run.kind = w->listen(w->listen_context, &patient, argv, hear, &reader, &exit_code, &run);
+	run.kind = w->listen(w->listen_context, &patient, argv, receive, &reader, &exit_code, &run);
 	w->is_missing = exit_code == 127 && !reader.has_frame;
 	return frames_reader_end(&reader, &run, e);
 }

@@ -81,7 +81,7 @@ static enum err init_rest(struct rest_account *a, const struct rest_account_fact
 	count = put_headers(headers, facts, login, value);
 	for (size_t i = 0; i < more.count; i++)
 		headers[count++] = more.headers[i];
-	kind = rest_init(&a->rest, a->http, facts->vendor, url, headers, count, facts->judge, e);
+	kind = rest_init(&a->rest, a->http, facts->vendor, url, headers, count, facts->verdict, e);
 	a->rest.frame = facts->frame;
 	return kind;
 }
@@ -147,16 +147,16 @@ void rest_account_close(struct rest_account *a)
 	*a = (struct rest_account){ 0 };
 }
 
-enum err rest_account_reach(const struct rest_account *a, const char *url, rest_judge judge,
+enum err rest_account_reach(const struct rest_account *a, const char *url, rest_verdict verdict,
 	const struct vendor_frame *frame, struct rest *out, struct error *e)
 {
 	struct error why = { 0 };
-	enum err kind = http_check_told_url(url, a->rest.base_url, &why);
+	enum err kind = http_check_named_url(url, a->rest.base_url, &why);
 
 	if (kind)
 		return error_set(e, kind, "%s: %s", a->rest.vendor, why.text);
 	kind = rest_init(out, a->http, a->rest.vendor, url, a->rest.headers, a->rest.headers_count,
-		judge, e);
+		verdict, e);
 	out->frame = frame;
 	return kind;
 }

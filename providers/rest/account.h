@@ -29,7 +29,7 @@ struct rest_account_facts {
 	const struct login_format *login; /* NULL: the vendor's own program keeps no login */
 	const struct http_header *more;   /* additional headers of every request */
 	size_t more_count;
-	rest_judge judge;
+	rest_verdict verdict;
 	const struct vendor_frame *frame; /* form of the vendor's own answers */
 };
 
@@ -51,7 +51,7 @@ void rest_account_close(struct rest_account *a);
 
 /*
  * Makes a struct rest for another base URL with the same client and headers: a sandbox's data
- * plane, as an answer named it. ERR_PROTOCOL: http_check_told_url() refuses the URL.
+ * plane, as an answer named it. ERR_PROTOCOL: http_check_named_url() refuses the URL.
  */
-enum err rest_account_reach(const struct rest_account *a, const char *url, rest_judge judge,
+enum err rest_account_reach(const struct rest_account *a, const char *url, rest_verdict verdict,
 	const struct vendor_frame *frame, struct rest *out, struct error *e);

@@ -15,7 +15,7 @@ static enum err pass_item(struct json_object *item, const struct rest_list *list
 	rest_listed_read read, rest_listed_sink sink, void *context, struct buf *last,
 	struct error *e)
 {
-	struct json_object *told = rest_member(item, list->labels);
+	struct json_object *object = rest_member(item, list->labels);
 	AUTO_LABELS struct labels labels = { 0 };
 	struct rest_listed one = { 0 };
 	struct error why = { 0 };
@@ -28,12 +28,12 @@ static enum err pass_item(struct json_object *item, const struct rest_list *list
 	}
 	if (is_read && one.has_ended)
 		return ERR_OK;
-	labels_add_object(&labels, told);
+	labels_add_object(&labels, object);
 	if (is_read)
 		entry = (struct sandbox_entry){ .id = one.id,
 			.state = one.state,
 			.expires_s = one.expires_s,
-			.labels = told || !list->may_lack_labels ? labels_list(&labels) : NULL };
+			.labels = object || !list->may_lack_labels ? labels_list(&labels) : NULL };
 	return sink(context, &one, &entry, e);
 }
 

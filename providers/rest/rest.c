@@ -59,11 +59,12 @@ static bool copy_headers(struct rest *r, const struct http_header *headers, size
 }
 
 enum err rest_init(struct rest *out, struct http *http, const char *vendor, const char *base_url,
-	const struct http_header *headers, size_t headers_count, rest_judge judge, struct error *e)
+	const struct http_header *headers, size_t headers_count, rest_verdict verdict,
+	struct error *e)
 {
 	enum err kind = http_check_reach(http, base_url, e);
 
-	*out = (struct rest){ .http = http, .vendor = vendor, .judge = judge };
+	*out = (struct rest){ .http = http, .vendor = vendor, .verdict = verdict };
 	if (kind)
 		return kind;
 	out->base_url = rest_without_slashes(base_url);
@@ -218,12 +219,12 @@ enum err rest_no_json(const struct rest *r, const struct rest_ask *ask, struct e
 	return error_set(e, why.kind, "%s", why.text);
 }
 
-static enum err judge(const struct rest *r, const struct rest_ask *ask,
+static enum err check_answer(const struct rest *r, const struct rest_ask *ask,
 	const struct http_answer *answer, struct json_object **json, struct error *e)
 {
 	AUTO_JSON struct json_object *value = NULL;
 	bool is_json = rest_parse(&answer->body, &value);
-	enum err kind = r->judge(r, ask, answer->status, value, answer, e);
+	enum err kind = r->verdict(r, ask, answer->status, value, answer, e);
 
 	if (kind || !json)
 		return kind;
@@ -254,7 +255,7 @@ enum err rest_perform(const struct rest *r, const struct call *call, const struc
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	enum err kind = rest_send(r, call, ask, &answer, e);
 
-	return kind ? kind : judge(r, ask, &answer, json, e);
+	return kind ? kind : check_answer(r, ask, &answer, json, e);
 }
 
 /* There is no idempotency key: after a lost answer the caller has to look. */
@@ -272,7 +273,7 @@ enum err rest_make(const struct rest *r, const struct call *call, const struct r
 
 	*id = 0;
 	if (!kind)
-		kind = judge(r, ask, &answer, json, &why);
+		kind = check_answer(r, ask, &answer, json, &why);
 	if (!kind)
 		return ERR_OK;
 	if (is_good(answer.status))
@@ -282,14 +283,14 @@ enum err rest_make(const struct rest *r, const struct call *call, const struct r
 	return error_set(e, kind, "%s", why.text);
 }
 
-static enum err read_and_judge(const struct rest *r, const struct call *call,
+static enum err read_and_check(const struct rest *r, const struct call *call,
 	const struct rest_ask *ask, struct http_exchange *x, struct json_object **json,
 	struct error *e)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	enum err kind = http_read_answer(x, call, &answer, e);
 
-	return kind ? kind : judge(r, ask, &answer, json, e);
+	return kind ? kind : check_answer(r, ask, &answer, json, e);
 }
 
 enum err rest_perform_both(const struct rest *r, const struct call *call,
@@ -305,7 +306,7 @@ enum err rest_perform_both(const struct rest *r, const struct call *call,
 		return kind;
 	kind = rest_perform(r, call, second, NULL, e);
 	if (!kind)
-		kind = read_and_judge(r, call, first, x, json, e);
+		kind = read_and_check(r, call, first, x, json, e);
 	*first_arrived = http_may_have_arrived(x);
 	http_end(x);
 	return kind;
@@ -314,8 +315,9 @@ enum err rest_perform_both(const struct rest *r, const struct call *call,
 /* ---- A body in pieces ---- */
 
 /* Bytes that do not arrive, or do not fit, are not needed for the reason. */
-enum err rest_judge_rest(const struct rest *r, const struct call *call, const struct rest_ask *ask,
-	struct http_exchange *x, const void *bytes, size_t len, struct error *e)
+enum err rest_read_verdict(const struct rest *r, const struct call *call,
+	const struct rest_ask *ask, struct http_exchange *x, const void *bytes, size_t len,
+	struct error *e)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 
@@ -325,7 +327,7 @@ enum err rest_judge_rest(const struct rest *r, const struct call *call, const st
 		if (http_read(x, call, &bytes, &len, NULL) != ERR_OK)
 			break;
 	http_blot_secrets(x, answer.body.bytes, answer.body.len);
-	return judge(r, ask, &answer, NULL, e);
+	return check_answer(r, ask, &answer, NULL, e);
 }
 
 static enum err pass_on(struct http_exchange *x, const struct call *call, rest_sink sink,
@@ -355,7 +357,7 @@ enum err rest_stream(const struct rest *r, const struct call *call, const struct
 	if (!kind && is_good(http_status(x)))
 		kind = pass_on(x, call, sink, context, bytes, len, e);
 	else if (!kind)
-		kind = rest_judge_rest(r, call, ask, x, bytes, len, e);
+		kind = rest_read_verdict(r, call, ask, x, bytes, len, e);
 	http_end(x);
 	return kind;
 }

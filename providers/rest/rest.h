@@ -54,7 +54,7 @@ struct rest_ask {
  * report a failure in the JSON of a 200. ERR_OK: a good answer. `json` is NULL where the body has
  * none. A vendor's words in it contain no secret of the request.
  */
-typedef enum err (*rest_judge)(const struct rest *r, const struct rest_ask *ask, int status,
+typedef enum err (*rest_verdict)(const struct rest *r, const struct rest_ask *ask, int status,
 	struct json_object *json, const struct http_answer *answer, struct error *e);
 
 struct rest {
@@ -63,14 +63,15 @@ struct rest {
 	char *base_url;              /* owned, without a slash at its end */
 	struct http_header *headers; /* owned, sent with every request, secrets marked */
 	size_t headers_count;
-	rest_judge judge;
+	rest_verdict verdict;
 	const struct vendor_frame *frame; /* the vendor's own answers; NULL: all are */
 	struct server_clock *clock;       /* owned */
 };
 
 /* `headers` and their texts are copied. ERR_INVALID: the URL. */
 enum err rest_init(struct rest *out, struct http *http, const char *vendor, const char *base_url,
-	const struct http_header *headers, size_t headers_count, rest_judge judge, struct error *e);
+	const struct http_header *headers, size_t headers_count, rest_verdict verdict,
+	struct error *e);
 /* Allocated; NULL: no memory. */
 char *rest_without_slashes(const char *url);
 /* Wipes the secrets first. */
@@ -134,16 +135,17 @@ enum err rest_no_json(const struct rest *r, const struct rest_ask *ask, struct e
 
 /*
  * For a caller that needs the headers of an answer whose body comes in pieces: rest_begin(), then
- * http_read(), and http_end() on ERR_OK. rest_judge_rest() gives the judge's error; `bytes` were
- * read last, and the function reads the rest.
+ * http_read(), and http_end() on ERR_OK. rest_read_verdict() gives the verdict's error; `bytes`
+ * were read last, and the function reads the rest.
  */
 enum err rest_begin(const struct rest *r, const struct rest_ask *ask, struct http_exchange **out,
 	struct error *e);
-enum err rest_judge_rest(const struct rest *r, const struct call *call, const struct rest_ask *ask,
-	struct http_exchange *x, const void *bytes, size_t len, struct error *e);
+enum err rest_read_verdict(const struct rest *r, const struct call *call,
+	const struct rest_ask *ask, struct http_exchange *x, const void *bytes, size_t len,
+	struct error *e);
 
 /*
- * Sends a request without the judge: for a caller that needs the answer's headers, or whether a
+ * Sends a request without a verdict: for a caller that needs the answer's headers, or whether a
  * failed request arrived.
  */
 enum err rest_send(const struct rest *r, const struct call *call, const struct rest_ask *ask,

@@ -7,7 +7,7 @@ enum err devbox_api_open(
 		.header = "Authorization",
 		.scheme = "Bearer ",
 		.headers_variable = "RUNLOOP_CUSTOM_HEADERS",
-		.judge = devbox_judge,
+		.verdict = devbox_verdict,
 		.frame = &devbox_frame };
 
 	return rest_account_open(out, &facts, cfg, e);

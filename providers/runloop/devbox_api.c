@@ -95,7 +95,7 @@ const struct vendor_frame devbox_frame = FRAME_OF("application/json");
 const struct vendor_frame devbox_file_frame = FRAME_OF("application/octet-stream");
 const struct vendor_frame devbox_events_frame = FRAME_OF("text/event-stream");
 
-enum err devbox_judge(const struct rest *r, const struct rest_ask *ask, int status,
+enum err devbox_verdict(const struct rest *r, const struct rest_ask *ask, int status,
 	struct json_object *json, const struct http_answer *answer, struct error *e)
 {
 	const char *words = rest_text(json, "message", "");
@@ -138,14 +138,14 @@ int devbox_hold_s(const struct call *call)
 	return limit_ms >= 2000 ? (int)(limit_ms / 2000) : 1;
 }
 
-static enum err judge(const struct rest *r, const struct rest_ask *ask,
+static enum err check_answer(const struct rest *r, const struct rest_ask *ask,
 	const struct http_answer *answer, struct json_object **json, struct error *e)
 {
 	AUTO_JSON struct json_object *value = NULL;
 	enum err kind;
 
 	rest_parse(&answer->body, &value);
-	kind = devbox_judge(r, ask, answer->status, value, answer, e);
+	kind = devbox_verdict(r, ask, answer->status, value, answer, e);
 	if (!kind && !value)
 		return rest_no_json(r, ask, e);
 	*json = kind ? NULL : take(value);
@@ -170,7 +170,7 @@ static enum err ask_once(const struct rest *r, const struct call *call, const st
 
 	*is_late = !kind && answer.status == 408 && !answer.is_final;
 	if (!kind)
-		kind = judge(r, ask, &answer, json, e);
+		kind = check_answer(r, ask, &answer, json, e);
 	/*
 	 * A request refused for its content was not done; 408 says only that it was not done in
 	 * time.

@@ -59,6 +59,6 @@ enum err devbox_ask_held(const struct rest *r, const struct call *call, const st
 /* The service's own answers: in JSON, a file, events. */
 extern const struct vendor_frame devbox_frame, devbox_file_frame, devbox_events_frame;
 
-/* Judges every answer: the rest_judge of this API. */
-enum err devbox_judge(const struct rest *r, const struct rest_ask *ask, int status,
+/* The rest_verdict of this API. */
+enum err devbox_verdict(const struct rest *r, const struct rest_ask *ask, int status,
 	struct json_object *json, const struct http_answer *answer, struct error *e);

@@ -39,7 +39,7 @@ static enum err runloop_info(
 	struct devbox d;
 	enum err kind;
 
-	if (!attachment_recall(&b->at, out)) {
+	if (!attachment_take_found(&b->at, out)) {
 		kind = runloop_look(b, call, &d, e);
 		if (kind)
 			return kind;

@@ -28,7 +28,7 @@ static enum err compare(void *context, const struct rest_listed *one,
 	return ERR_OK;
 }
 
-static enum err settle(const struct search *s, char id[128], struct error *e)
+static enum err choose_id(const struct search *s, char id[128], struct error *e)
 {
 	if (!*s->id)
 		return error_set(e, ERR_NOT_FOUND,
@@ -58,5 +58,5 @@ enum err runloop_resolve(struct runloop *b, const struct call *call, struct erro
 		return ERR_OK;
 	memcpy(wanted, b->at.id, sizeof wanted);
 	kind = devbox_list(&b->api.rest, call, compare, &s, e);
-	return kind ? kind : settle(&s, b->at.id, e);
+	return kind ? kind : choose_id(&s, b->at.id, e);
 }

@@ -26,7 +26,7 @@ void fixture_start_rows(const char *key, const struct canned_row *rows, size_t c
 	cr_assert(eq(int, http_new(&a->account.http, "test", e), ERR_OK), "%s", e->text);
 	cr_assert(eq(int,
 			  rest_init(&a->account.rest, a->account.http, "aio", of_test.server.url,
-				  &header, key != NULL, aio_judge, e),
+				  &header, key != NULL, aio_verdict, e),
 			  ERR_OK),
 		"%s", e->text);
 	cr_assert(eq(int, sessions_init(&a->sessions, &a->account.rest, a->address.id, e), ERR_OK));

@@ -10,7 +10,7 @@
 
 TestSuite(aio_open, .timeout = 120);
 
-Test(aio_open, a_key_that_is_said_back_is_not_told)
+Test(aio_open, a_key_in_an_answer_is_masked)
 {
 	static const struct canned_row rows[] = { { "GET /v1/sandbox ", 400,
 		"{\"detail\":\"Bearer k3y-said-back is no good\"}", NULL } };

@@ -25,14 +25,14 @@ TestSuite(bash, .fini = fixture_end, .timeout = 300);
 #define NO_SESSION "{\"detail\":\"Session not found\"}"
 #define GOOD       "{\"success\":true,\"data\":null}"
 
-struct heard {
+struct received {
 	char out[64], err[64];
 };
 
-static enum err hear(
+static enum err receive(
 	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
 {
-	struct heard *h = context;
+	struct received *h = context;
 
 	(void)e;
 	strncat(stream == STREAM_OUT ? h->out : h->err, bytes, len);
@@ -42,7 +42,7 @@ static enum err hear(
 struct ran {
 	enum err err;
 	int exit_code;
-	struct heard heard;
+	struct received received;
 };
 
 static struct ran run_by(
@@ -53,8 +53,8 @@ static struct ran run_by(
 	struct ran ran = { .exit_code = -1 };
 
 	f->e = (struct error){ 0 };
-	ran.err = aio_run(
-		&f->sandbox, call, argv, flags, upload, hear, &ran.heard, &ran.exit_code, &f->e);
+	ran.err = aio_run(&f->sandbox, call, argv, flags, upload, receive, &ran.received,
+		&ran.exit_code, &f->e);
 	return ran;
 }
 
@@ -72,7 +72,7 @@ static void expect_good(const struct ran *ran, const char *out)
 {
 	cr_expect(eq(int, ran->err, ERR_OK), "%s", fixture()->e.text);
 	cr_expect(eq(int, ran->exit_code, 0));
-	cr_expect(eq(str, (char *)ran->heard.out, (char *)out));
+	cr_expect(eq(str, (char *)ran->received.out, (char *)out));
 }
 
 /* All that are free; how many those were. */
@@ -101,7 +101,7 @@ Test(bash, a_program_is_one_request_that_has_all_of_its_output)
 	cr_expect(not(fixture_has(0, "session_id")));
 }
 
-Test(bash, an_answer_is_wanted_before_anybody_loses_patience)
+Test(bash, an_answer_is_due_before_the_callers_deadline)
 {
 	static const struct canned_row rows[] = { { EXEC, 200, DONE("s1"), NULL },
 		{ EXEC, 200, DONE("s1"), NULL }, { EXEC, 200, DONE("s1"), NULL } };
@@ -165,7 +165,7 @@ Test(bash, a_session_that_is_busy_is_closed_and_another_taken)
 	expect_good(&ran, "out");
 }
 
-Test(bash, too_many_sessions_are_told)
+Test(bash, too_many_sessions_are_reported)
 {
 	static const struct canned_row rows[] = { { EXEC, 400,
 		"{\"detail\":\"Maximum number of sessions (10) reached\"}", NULL } };
@@ -178,7 +178,7 @@ Test(bash, too_many_sessions_are_told)
 	cr_expect(strstr(fixture()->e.text, "Maximum number of sessions (10)") != NULL);
 }
 
-Test(bash, an_image_without_any_is_told_which_has_it)
+Test(bash, an_image_without_any_is_answered_with_one_that_has_it)
 {
 	static const struct canned_row rows[] = { { EXEC, 404, NOT_FOUND, NULL },
 		{ UPLOAD, 200, GOOD, NULL },
@@ -235,7 +235,7 @@ Test(bash, each_of_its_outputs_is_followed_from_its_own_end)
 	ran = run();
 	canned_stop(&fixture()->server);
 	expect_good(&ran, "a");
-	cr_expect(eq(str, ran.heard.err, "no"));
+	cr_expect(eq(str, ran.received.err, "no"));
 	cr_expect(fixture_has(1, "\"offset\": 1"));
 	cr_expect(fixture_has(1, "\"stderr_offset\": 2"));
 }
@@ -263,7 +263,7 @@ Test(bash, who_prints_often_is_not_asked_each_time)
 	cr_expect(ge(i64, monotonic_ms() - begun_ms, 350)); /* four pauses of 100 ms */
 }
 
-Test(bash, output_that_is_older_than_the_status_beside_it_is_asked_for)
+Test(bash, output_that_is_older_than_the_status_in_its_answer_is_asked_for)
 {
 	static const struct canned_row rows[] = {
 		{ EXEC, 200, SAYS("s1", "running", "null", ",\"offset\":0"), NULL },
@@ -399,7 +399,7 @@ Test(bash, a_text_that_is_too_long_for_one_argument_is_not_sent)
 
 	fixture_start_rows(NULL, NULL, 0);
 	cr_expect(ne(int,
-		aio_run(&fixture()->sandbox, NULL, argv, 0, NULL, hear, NULL, &exit_code, NULL),
+		aio_run(&fixture()->sandbox, NULL, argv, 0, NULL, receive, NULL, &exit_code, NULL),
 		ERR_OK));
 	canned_stop(&fixture()->server);
 }

@@ -12,14 +12,14 @@ TestSuite(shell, .fini = fixture_end, .timeout = 300);
 #define UPLOAD "POST /v1/file/upload "
 #define GOOD   "{\"success\":true,\"data\":{\"session_id\":\"s1\"}}"
 
-struct heard {
+struct received {
 	char out[64], err[64];
 };
 
-static enum err hear(
+static enum err receive(
 	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
 {
-	struct heard *h = context;
+	struct received *h = context;
 
 	(void)e;
 	strncat(stream == STREAM_OUT ? h->out : h->err, bytes, len);
@@ -27,13 +27,13 @@ static enum err hear(
 }
 
 /* Of an image that is known to have no /v1/bash. */
-static enum err run(struct heard *heard, int *exit_code)
+static enum err run(struct received *received, int *exit_code)
 {
 	static const char *const argv[] = { "printf", "it's", NULL };
 	struct fixture *f = fixture();
 
 	f->sandbox.sessions.is_shell = true;
-	return aio_run(&f->sandbox, NULL, argv, 0, NULL, hear, heard, exit_code, &f->e);
+	return aio_run(&f->sandbox, NULL, argv, 0, NULL, receive, received, exit_code, &f->e);
 }
 
 #define SAYS(status, output)                                                                       \
@@ -46,11 +46,11 @@ Test(shell, output_that_never_came_is_an_error)
 		{ SHELL "sessions/create ", 200, GOOD, NULL },
 		{ SHELL "exec ", 200, SAYS("completed", "what is no output of ours\\r\\n"), NULL },
 		{ "DELETE /v1/shell/sessions/s1 ", 200, GOOD, NULL } };
-	struct heard heard = { "", "" };
+	struct received received = { "", "" };
 	int code;
 
 	FIXTURE_START(NULL, rows);
-	cr_expect(eq(int, run(&heard, &code), ERR_PROTOCOL));
+	cr_expect(eq(int, run(&received, &code), ERR_PROTOCOL));
 	canned_stop(&fixture()->server);
 	cr_expect(strstr(fixture()->e.text, "pieces missing") != NULL, "%s", fixture()->e.text);
 	cr_expect(fixture_has(2, "\"truncate\": false"));
@@ -65,11 +65,11 @@ Test(shell, what_the_service_ended_has_failed)
 		{ SHELL "wait ", 200, SAYS("terminated", ""), NULL },
 		{ SHELL "view ", 200, SAYS("terminated", ""), NULL },
 		{ "DELETE /v1/shell/sessions/s1 ", 200, GOOD, NULL } };
-	struct heard heard = { "", "" };
+	struct received received = { "", "" };
 	int code;
 
 	FIXTURE_START(NULL, rows);
-	cr_expect(eq(int, run(&heard, &code), ERR_IO));
+	cr_expect(eq(int, run(&received, &code), ERR_IO));
 	canned_stop(&fixture()->server);
 	cr_expect(strstr(fixture()->e.text, "'terminated'") != NULL, "%s", fixture()->e.text);
 }
@@ -82,13 +82,13 @@ Test(shell, the_script_is_where_its_owner_alone_can_read)
 		{ "DELETE /v1/shell/sessions/s1 ", 200, GOOD, NULL } };
 	struct attachment *at = &fixture()->sandbox.at;
 	char staging[] = "/it is/.sandboxfs";
-	struct heard heard = { "", "" };
+	struct received received = { "", "" };
 	int code;
 
 	FIXTURE_START(NULL, rows);
 	at->has_remote = true;
 	at->remote.staging = staging;
-	run(&heard, &code);
+	run(&received, &code);
 	canned_stop(&fixture()->server);
 	cr_expect(fixture_has(0, "/it is/.sandboxfs/.sandboxfs-"));
 	cr_expect(fixture_has(2, "/it is/.sandboxfs/.sandboxfs-"));

@@ -23,11 +23,12 @@ struct row {
 	const char *says;
 };
 
-static enum err judge(const char *path, int status, const char *body, bool has_key, struct error *e)
+static enum err verdict_of(
+	const char *path, int status, const char *body, bool has_key, struct error *e)
 {
 	struct http_header key = { .name = "Authorization", .value = "x" };
 	const struct rest r = {
-		.vendor = "aio", .headers = &key, .headers_count = has_key, .judge = aio_judge
+		.vendor = "aio", .headers = &key, .headers_count = has_key, .verdict = aio_verdict
 	};
 	const struct rest_ask ask = { .path = path, .what = "asking", .id = "localhost_1" };
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
@@ -36,7 +37,7 @@ static enum err judge(const char *path, int status, const char *body, bool has_k
 	answer.status = status;
 	buf_add_string(&answer.body, body);
 	rest_parse(&answer.body, &json);
-	return aio_judge(&r, &ask, status, json, &answer, e);
+	return aio_verdict(&r, &ask, status, json, &answer, e);
 }
 
 static void expect_rows(const struct row *rows, size_t count)
@@ -45,7 +46,8 @@ static void expect_rows(const struct row *rows, size_t count)
 		const struct row *row = &rows[i];
 		struct error e = { 0 };
 
-		cr_expect(eq(int, judge(row->path, row->status, row->body, true, &e), row->want),
+		cr_expect(
+			eq(int, verdict_of(row->path, row->status, row->body, true, &e), row->want),
 			"row %zu: %s", i, e.text);
 		cr_expect(strstr(e.text, row->says) != NULL, "row %zu: %s", i, e.text);
 	}
@@ -90,7 +92,7 @@ Test(verdict, a_status_comes_before_what_the_body_says)
 	EXPECT_ROWS(rows);
 }
 
-Test(verdict, what_is_wrong_with_a_body_is_told)
+Test(verdict, a_fault_of_a_body_is_reported)
 {
 	static const struct row rows[] = {
 		{ "/v1/file/upload", 422,
@@ -105,7 +107,7 @@ Test(verdict, what_is_wrong_with_a_body_is_told)
 	EXPECT_ROWS(rows);
 }
 
-Test(verdict, of_a_session_it_is_told_whether_it_is_busy_or_not_there)
+Test(verdict, a_busy_session_is_distinguished_from_a_missing_one)
 {
 	static const struct row rows[] = {
 		{ "/v1/bash/exec", 400, "{\"detail\":\"Maximum number of sessions (10) reached\"}",
@@ -122,9 +124,9 @@ Test(verdict, a_key_that_is_missing_and_one_that_is_wrong_differ)
 	struct error e = { 0 };
 
 	for (int status = 401; status <= 403; status += 2) {
-		cr_expect(eq(int, judge("/v1/sandbox", status, HTML, false, &e), ERR_AUTH));
+		cr_expect(eq(int, verdict_of("/v1/sandbox", status, HTML, false, &e), ERR_AUTH));
 		cr_expect(strstr(e.text, "wants a key: SANDBOX_API_KEY") != NULL, "%s", e.text);
-		cr_expect(eq(int, judge("/v1/sandbox", status, HTML, true, &e), ERR_AUTH));
+		cr_expect(eq(int, verdict_of("/v1/sandbox", status, HTML, true, &e), ERR_AUTH));
 		cr_expect(strstr(e.text, "refuses the key") != NULL, "%s", e.text);
 		cr_expect(strstr(e.text, "<html>") == NULL, "%s", e.text);
 	}

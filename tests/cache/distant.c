@@ -152,13 +152,13 @@ static enum err list_one_time(void *context, const struct list_item *item, struc
 static enum err list_room(void *context, const struct list_item *item, struct error *e)
 {
 	const struct room_listing *l = context;
-	struct list_item told = *item;
+	struct list_item passed = *item;
 
 	if (item->kind == LIST_END && l->room)
-		told.space = (struct space){
+		passed.space = (struct space){
 			.block_size = 1, .blocks = UINT64_MAX, .free = l->room, .available = l->room
 		};
-	return l->listing.sink(l->listing.context, &told, e);
+	return l->listing.sink(l->listing.context, &passed, e);
 }
 
 static enum err list(struct provider *p, const struct call *call,
@@ -166,7 +166,7 @@ static enum err list(struct provider *p, const struct call *call,
 {
 	static const bool never = false;
 	struct distant *d = of(p);
-	struct room_listing room = { { sink, context }, d->room_told };
+	struct room_listing room = { { sink, context }, d->room_reported };
 	struct listing l = { list_room, &room };
 	enum err kind = pass_gate(d, &never, &d->lists, call, e);
 
@@ -205,11 +205,11 @@ static enum err count_items(void *context, const struct fetch_piece *piece, stru
 
 	pthread_cond_broadcast(&d->changed);
 	pthread_mutex_unlock(&d->lock);
-	struct fetch_piece told = *piece;
+	struct fetch_piece passed = *piece;
 
 	if (d->shows_one_time)
-		told.attr.mtime = told.attr.ctime = ONE_TIME;
-	enum err kind = f->sink(f->context, &told, e);
+		passed.attr.mtime = passed.attr.ctime = ONE_TIME;
+	enum err kind = f->sink(f->context, &passed, e);
 
 	if (number == d->change_after)
 		change_file(d);
@@ -539,7 +539,7 @@ static void inode_changed(void *context, struct inode *i, bool pages)
 
 	(void)i;
 	pthread_mutex_lock(&d->lock);
-	d->told += pages;
+	d->page_reports += pages;
 	pthread_mutex_unlock(&d->lock);
 }
 
@@ -634,7 +634,7 @@ void distant_start_trusting(struct distant *d)
 	start(d, false, TEST_WAIT_S * 1000, false);
 }
 
-void distant_start_telling(struct distant *d)
+void distant_start_watched(struct distant *d)
 {
 	start(d, false, -1, true);
 }
@@ -662,10 +662,10 @@ static void look_at_root(struct distant *d)
 }
 
 /* Two ticks of the sandbox's clock, and one more for whoever measures them. */
-#define SETTLED_NS 30000000
+#define TICKS_NS 30000000
 
 /* What the cache knows of the sandbox's clock is as far behind as an answer was on its way. */
-void distant_let_settle(struct distant *d)
+void distant_pass_tick(struct distant *d)
 {
 	int64_t end_ms = monotonic_ms() + (int64_t)TEST_WAIT_S * 1000;
 	struct timespec changed, now;
@@ -676,7 +676,7 @@ void distant_let_settle(struct distant *d)
 		usleep(1000);
 		now = cache_clock(d->cache);
 	} while ((now.tv_sec - changed.tv_sec) * 1000000000LL + now.tv_nsec - changed.tv_nsec <
-		SETTLED_NS);
+		TICKS_NS);
 }
 
 void distant_await_deciding(struct distant *d)
@@ -841,9 +841,9 @@ unsigned distant_items(struct distant *d)
 	return get(d, &d->items);
 }
 
-unsigned distant_told(struct distant *d)
+unsigned distant_page_reports(struct distant *d)
 {
-	return get(d, &d->told);
+	return get(d, &d->page_reports);
 }
 
 void distant_step(struct distant *d)
@@ -925,12 +925,12 @@ void distant_expect_text(struct distant *d, const char *name, const char *wanted
 	cr_expect(eq(str, text, (char *)wanted), "%s: %s", name, text);
 }
 
-uint64_t distant_parked(struct distant *d)
+uint64_t distant_failed(struct distant *d)
 {
 	struct cache_status status;
 
 	cache_get_status(d->cache, &status);
-	return status.parked_changes;
+	return status.failed_changes;
 }
 
 uint64_t distant_size(struct distant *d, struct inode *i)

@@ -56,11 +56,11 @@ struct distant {
 	struct foreign_answers gateway; /* what refuses it */
 	/* In an apply: a request with more finds no room on the sandbox's disk; 0: any does. */
 	_Atomic size_t room_bytes;
-	enum err no_room_as;        /* set before; 0: ERR_NO_SPACE */
-	_Atomic uint64_t room_told; /* lists tell so many free bytes; 0: what there are */
-	enum err lost_as;           /* how that is told, set before; 0: ERR_UNREACHABLE */
-	unsigned lose_every;        /* likewise of every so many that are recorded; 0: never */
-	unsigned recorded;          /* of those that were done */
+	enum err no_room_as;            /* set before; 0: ERR_NO_SPACE */
+	_Atomic uint64_t room_reported; /* lists tell so many free bytes; 0: what there are */
+	enum err lost_as;               /* how that is told, set before; 0: ERR_UNREACHABLE */
+	unsigned lose_every;            /* likewise of every so many that are recorded; 0: never */
+	unsigned recorded;              /* of those that were done */
 	atomic_bool tells_no_attrs; /* answers do not say what became of a file: it is gone again */
 	bool does_first; /* what holds applies holds their answers: they are done when they arrive */
 	atomic_bool looks_late; /* answers tell times and sizes of the moment when they leave */
@@ -81,7 +81,7 @@ struct distant {
 	struct apply_request copy;
 	/* Set before: called by each list that arrives, before it is done; NULL: nothing happens. */
 	void (*meanwhile)(struct distant *d, const struct list_request *request);
-	unsigned told; /* how often the kernel would have been told to forget pages */
+	unsigned page_reports; /* how often the kernel would have been told to forget pages */
 };
 
 void distant_start(struct distant *d, bool write_through);
@@ -99,12 +99,12 @@ void distant_keep_journal(struct distant *d);
 void distant_break_off(struct distant *d);
 
 /* As distant_start(), and it tells of changes. */
-void distant_start_telling(struct distant *d);
+void distant_start_watched(struct distant *d);
 /*
  * Until the cache knows the sandbox's clock to be so far on that nothing that was changed so far
  * can change again within the same time stamp.
  */
-void distant_let_settle(struct distant *d);
+void distant_pass_tick(struct distant *d);
 /* Where it tells of changes: until names in the root are decided here. */
 void distant_await_deciding(struct distant *d);
 /* So long a change waits for others from now on, whether or not they follow it closely. */
@@ -134,7 +134,7 @@ size_t distant_apply_bytes(struct distant *d);
 unsigned distant_fetches(struct distant *d);
 unsigned distant_lists(struct distant *d);
 unsigned distant_items(struct distant *d);
-unsigned distant_told(struct distant *d);
+unsigned distant_page_reports(struct distant *d);
 
 /* A file made through the cache, open for writing; or one that is there. Back with distant_close(). */
 struct inode *distant_make(struct distant *d, const char *name);
@@ -148,7 +148,7 @@ void distant_write(struct distant *d, struct inode *i, uint64_t offset, const ch
 char *distant_text(struct distant *d, const char *name);
 void distant_expect_text(struct distant *d, const char *name, const char *wanted);
 /* Changes that the sandbox refused. */
-uint64_t distant_parked(struct distant *d);
+uint64_t distant_failed(struct distant *d);
 uint64_t distant_size(struct distant *d, struct inode *i);
 
 /* The most memory that this process ever had, in KiB; 0 under a sanitizer, which has its own. */

@@ -158,10 +158,10 @@ void explored_rename(const char *from, const char *to)
 
 /* ---- The mount's side ---- */
 
-void explored_start(int64_t believed_ms)
+void explored_start(int64_t valid_ms)
 {
-	const struct cache_options options = { .attr_ms = believed_ms,
-		.entry_ms = believed_ms,
+	const struct cache_options options = { .attr_ms = valid_ms,
+		.entry_ms = valid_ms,
 		.progress_ms = explored.progress_ms ? explored.progress_ms : 20000,
 		.is_remote = true,
 		.stream_idle_ms = explored.stream_idle_ms ? explored.stream_idle_ms : 60 * A_MINUTE,
@@ -193,7 +193,7 @@ void explored_end(void)
 	cr_assert(zero(int, pthread_timedjoin_np(thread, NULL, &limit)), "the end waits");
 }
 
-void explored_settle(void)
+void explored_wait_idle(void)
 {
 	int64_t end_ms = monotonic_ms() + A_MINUTE;
 	struct walk *w = explored.cache->walk;
@@ -201,7 +201,7 @@ void explored_settle(void)
 
 	do {
 		cr_assert(lt(i64, monotonic_ms(), end_ms), "the listings do not end");
-		walk_settle(w, NULL, A_MINUTE);
+		walk_wait_idle(w, NULL, A_MINUTE);
 		pthread_mutex_lock(&w->lock);
 		is_still = !w->under_way;
 		pthread_mutex_unlock(&w->lock);

@@ -48,11 +48,11 @@ void explored_remove_path(const char *path, int flags);
 /* ---- The mount's side ---- */
 
 /* Answers are believed so long. */
-void explored_start(int64_t believed_ms);
+void explored_start(int64_t valid_ms);
 /* Frees the cache; fails the test when that takes longer than 60 s. */
 void explored_end(void);
 /* Until no listing is under way. */
-void explored_settle(void);
+void explored_wait_idle(void);
 /* Until somebody waits for a listing under way to come to `dir`. */
 void explored_await_waiter(const struct inode *dir);
 /* The inode that `path` leads to, by one lookup for each name; NULL: there is none. Nobody forgets it. */

@@ -121,33 +121,33 @@ static enum err tell(void *context, const struct journal_entry *entry, struct er
 
 void journaled_expect(struct journaled *j, const char *expected)
 {
-	AUTO_BUF struct buf told = BUF_INIT(MIB);
+	AUTO_BUF struct buf listed = BUF_INIT(MIB);
 	struct error e = { 0 };
 
-	cr_assert(eq(int, journal_each(j->journal, tell, &told, &e), ERR_OK), "%s", e.text);
-	cr_expect(eq(str, (char *)buf_text(&told), (char *)expected));
+	cr_assert(eq(int, journal_each(j->journal, tell, &listed, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(str, (char *)buf_text(&listed), (char *)expected));
 }
 
 struct usage {
-	uint64_t entries, bytes, parked;
+	uint64_t entries, bytes, failed;
 };
 
 static struct usage usage_of(struct journaled *j)
 {
 	struct usage u;
 
-	journal_usage(j->journal, &u.entries, &u.bytes, &u.parked);
+	journal_usage(j->journal, &u.entries, &u.bytes, &u.failed);
 	return u;
 }
 
-uint64_t journaled_owed(struct journaled *j)
+uint64_t journaled_unsynced(struct journaled *j)
 {
 	return usage_of(j).entries;
 }
 
-uint64_t journaled_parked(struct journaled *j)
+uint64_t journaled_failed(struct journaled *j)
 {
-	return usage_of(j).parked;
+	return usage_of(j).failed;
 }
 
 uint64_t journaled_size(struct journaled *j)

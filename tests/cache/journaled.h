@@ -42,8 +42,8 @@ bool journaled_reads(
 
 /* All that is owed, a line each: "NUMBER:PATH>PATH2+LEN seq SEQUENCE left KIND: why". */
 void journaled_expect(struct journaled *j, const char *expected);
-uint64_t journaled_owed(struct journaled *j);
-uint64_t journaled_parked(struct journaled *j);
+uint64_t journaled_unsynced(struct journaled *j);
+uint64_t journaled_failed(struct journaled *j);
 uint64_t journaled_size(struct journaled *j);
 
 /* Files in scratch/DIR whose names begin so. */

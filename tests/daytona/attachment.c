@@ -54,13 +54,13 @@ Test(attachment, the_proxy_stands_in_the_sandbox_or_is_asked_for)
 		{ "GET /sandbox/i2/toolbox-proxy-url ", 200,
 			"{\"url\":\"https://p.example/toolbox\"}", NULL },
 	};
-	struct daytona_sandbox told = { .id = "i2", .toolbox_url = "https://p.example/toolbox/" },
+	struct daytona_sandbox found = { .id = "i2", .toolbox_url = "https://p.example/toolbox/" },
 			       silent = { .id = "i2" };
 	char *url;
 
 	FIND(&f, rows, &plain);
 	cr_assert(
-		eq(int, daytona_toolbox_url(&f.d->account.rest, NULL, &told, &url, &f.e), ERR_OK));
+		eq(int, daytona_toolbox_url(&f.d->account.rest, NULL, &found, &url, &f.e), ERR_OK));
 	cr_expect(eq(str, url, "https://p.example/toolbox/i2"));
 	free(url);
 	cr_assert(eq(
@@ -107,7 +107,7 @@ Test(attachment, a_change_in_progress_is_waited_for)
 	FIND(&f, rows, &plain);
 }
 
-Test(attachment, a_state_that_nobody_heard_of_passes)
+Test(attachment, an_unknown_state_passes)
 {
 	static const struct canned_row rows[] = { LOOK_IS("contemplating"), FOUND };
 

@@ -95,7 +95,7 @@ static void expect(const char *const *argv, int code, const char *out, const cha
 			expect_of(shells[i], "", argv, code, out, err);
 }
 
-Test(shell_text, both_outputs_are_told_apart)
+Test(shell_text, both_outputs_are_distinguished)
 {
 	static const char *const argv[] = { "/bin/sh", "-c",
 		"echo one; echo two >&2; echo three; echo four >&2; exit 3", NULL };
@@ -132,7 +132,7 @@ Test(shell_text, arguments_are_any_bytes)
 	expect(argv, 0, "a'b|\n\t |\377\1|$x`y`\\|%s !||", "");
 }
 
-Test(shell_text, signals_are_told_as_shells_do)
+Test(shell_text, signals_are_reported_as_shells_do)
 {
 	static const char *const argv[] = { "/bin/sh", "-c", "kill -9 $$", NULL };
 	AUTO_BUF struct buf text = BUF_INIT(10000), output = BUF_INIT(10000);

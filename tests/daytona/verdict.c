@@ -16,7 +16,7 @@ struct row {
 	enum err want;
 };
 
-static enum err judge(rest_judge by, int status, const char *body, struct error *e)
+static enum err verdict_of(rest_verdict by, int status, const char *body, struct error *e)
 {
 	const struct rest r = { .vendor = "daytona" };
 	const struct rest_ask ask = { .what = "asking", .id = "i1" };
@@ -29,12 +29,13 @@ static enum err judge(rest_judge by, int status, const char *body, struct error 
 	return by(&r, &ask, status, json, &answer, e);
 }
 
-static void expect(rest_judge by, const struct row *rows, size_t count)
+static void expect(rest_verdict by, const struct row *rows, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct error e = { 0 };
 
-		cr_expect(eq(int, judge(by, rows[i].status, rows[i].body, &e), (int)rows[i].want),
+		cr_expect(eq(int, verdict_of(by, rows[i].status, rows[i].body, &e),
+				  (int)rows[i].want),
 			"%d %s: %s", rows[i].status, rows[i].body, e.text);
 	}
 }
@@ -55,7 +56,7 @@ Test(refusal, a_404_is_of_a_file_a_route_or_a_sandbox)
 		{ 404, JSON("", "Sandbox with ID i1 not found"), ERR_GONE },
 	};
 
-	EXPECT(toolbox_judge, rows);
+	EXPECT(toolbox_verdict, rows);
 }
 
 Test(refusal, a_stopped_sandbox_looks_like_a_bad_request)
@@ -73,7 +74,7 @@ Test(refusal, a_stopped_sandbox_looks_like_a_bad_request)
 		{ 400, "", ERR_INVALID },
 	};
 
-	EXPECT(toolbox_judge, rows);
+	EXPECT(toolbox_verdict, rows);
 }
 
 Test(refusal, an_upload_fails_in_the_words_of_errno)
@@ -93,7 +94,7 @@ Test(refusal, an_upload_fails_in_the_words_of_errno)
 		{ 400, "{\"errors\":[]}", ERR_INVALID },
 	};
 
-	EXPECT(toolbox_judge, rows);
+	EXPECT(toolbox_verdict, rows);
 }
 
 Test(refusal, other_statuses_of_the_daemon)
@@ -113,7 +114,7 @@ Test(refusal, other_statuses_of_the_daemon)
 		{ 502, "", ERR_UNREACHABLE },
 	};
 
-	EXPECT(toolbox_judge, rows);
+	EXPECT(toolbox_verdict, rows);
 }
 
 Test(refusal, of_the_control_plane)
@@ -132,18 +133,18 @@ Test(refusal, of_the_control_plane)
 		{ 503, "<html>", ERR_UNREACHABLE },
 	};
 
-	EXPECT(daytona_judge_control, rows);
+	EXPECT(daytona_control_verdict, rows);
 }
 
 Test(refusal, tells_the_way_out)
 {
 	struct error e = { 0 };
 
-	judge(daytona_judge_control, 401, JSON("", "Invalid credentials"), &e);
+	verdict_of(daytona_control_verdict, 401, JSON("", "Invalid credentials"), &e);
 	cr_expect(eq(str, e.text,
 		"daytona:i1: asking: 401: Invalid credentials; is DAYTONA_API_KEY right, and of "
 		"the "
 		"service at DAYTONA_API_URL?"));
-	judge(toolbox_judge, 400, "{\"error\":\"request body\"}", &e);
+	verdict_of(toolbox_verdict, 400, "{\"error\":\"request body\"}", &e);
 	cr_expect(eq(str, e.text, "daytona:i1: asking: 400: request body"));
 }

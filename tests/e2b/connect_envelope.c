@@ -9,32 +9,32 @@
 #include <string.h>
 
 /* What came out: each message with a mark behind it. */
-static struct buf heard = BUF_INIT(16 * 1024 * 1024);
+static struct buf received = BUF_INIT(16 * 1024 * 1024);
 static struct envelopes reader = ENVELOPES_INIT;
 static struct buf stream = BUF_INIT(32 * 1024 * 1024);
 static struct error e;
 
 static void tear_down(void)
 {
-	buf_release(&heard);
+	buf_release(&received);
 	buf_release(&stream);
 	envelopes_release(&reader);
 }
 
 TestSuite(connect_envelope, .fini = tear_down, .timeout = 300);
 
-static enum err hear(
+static enum err receive(
 	void *context, bool is_end, const void *message, size_t len, struct error *error)
 {
 	(void)context;
-	buf_add(&heard, message, len);
-	buf_add_string(&heard, is_end ? "END" : "|");
-	return buf_check(&heard, "what was heard", error);
+	buf_add(&received, message, len);
+	buf_add_string(&received, is_end ? "END" : "|");
+	return buf_check(&received, "what was heard", error);
 }
 
 static enum err feed(const void *bytes, size_t len)
 {
-	return envelopes_feed(&reader, bytes, len, hear, NULL, &e);
+	return envelopes_feed(&reader, bytes, len, receive, NULL, &e);
 }
 
 static void say_packed(unsigned flags, const void *message, size_t len)
@@ -53,15 +53,15 @@ Test(connect_envelope, chunk_boundaries_have_nothing_to_do_with_envelopes)
 	say_packed(1, "packed", 6);
 	say_end_of_stream(&stream, "{}");
 	for (size_t size = 1; size <= stream.len; size++) {
-		buf_reset(&heard);
+		buf_reset(&received);
 		reader.is_over = false;
 		for (size_t at = 0; at < stream.len; at += size)
 			cr_assert(eq(int,
 				feed(stream.bytes + at,
 					stream.len - at < size ? stream.len - at : size),
 				ERR_OK));
-		cr_assert(
-			eq(str, (char *)heard.bytes, "first||packed|{}END"), "pieces of %zu", size);
+		cr_assert(eq(str, (char *)received.bytes, "first||packed|{}END"), "pieces of %zu",
+			size);
 		cr_assert(reader.is_over);
 	}
 }
@@ -88,7 +88,7 @@ Test(connect_envelope, a_bomb_is_refused_when_it_is_full)
 	say_packed(1, zeros.bytes, ENVELOPE_MAX + 1);
 	cr_assert(stream.len < 100000);
 	cr_expect(eq(int, feed(stream.bytes, stream.len), ERR_PROTOCOL));
-	cr_expect(eq(sz, heard.len, 0));
+	cr_expect(eq(sz, received.len, 0));
 }
 
 Test(connect_envelope, damaged_and_unannounced_compression_is_refused)
@@ -121,7 +121,7 @@ Test(connect_envelope, an_empty_message_may_be_flagged_compressed)
 {
 	reader.is_gzip = true;
 	cr_assert(eq(int, feed("\x01\x00\x00\x00\x00", 5), ERR_OK));
-	cr_expect(eq(str, (char *)heard.bytes, "|"));
+	cr_expect(eq(str, (char *)received.bytes, "|"));
 }
 
 Test(connect_envelope, unknown_flags_and_bytes_after_the_end_are_refused)
@@ -131,7 +131,7 @@ Test(connect_envelope, unknown_flags_and_bytes_after_the_end_are_refused)
 	say_end_of_stream(&stream, "{}");
 	buf_add_byte(&stream, 0);
 	cr_expect(eq(int, feed(stream.bytes, stream.len), ERR_PROTOCOL));
-	cr_expect(eq(str, (char *)heard.bytes, "{}END"));
+	cr_expect(eq(str, (char *)received.bytes, "{}END"));
 }
 
 Test(connect_envelope, what_is_written_is_read)

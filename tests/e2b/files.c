@@ -87,7 +87,7 @@ Test(envd_files, a_daemon_that_takes_forms_alone_gets_one)
 	cr_expect(eq(int, memcmp(body + len - 4, "--\r\n", 4), 0));
 }
 
-Test(envd_files, a_daemon_without_a_default_user_is_told_the_usual_one)
+Test(envd_files, a_daemon_without_a_default_user_is_given_the_usual_one)
 {
 	static const struct {
 		const char *version, *user, *want;

@@ -237,14 +237,14 @@ Test(provider_reach, what_the_control_plane_cannot_say_is_its_own_error)
 	cr_expect(strstr(e.text, "s3cret") == NULL, "%s", e.text);
 }
 
-Test(provider_reach, a_daemon_of_a_later_major_version_is_not_too_old)
+Test(provider_reach, a_daemon_of_a_newer_major_version_is_not_too_old)
 {
 	static const struct canned_row rows[] = { { LOOK, 200, RUNNING("t1"), NULL } };
-	struct plane_sandbox later = { .id = "i1", .token = "t1", .envd_version = "1.0.3" };
+	struct plane_sandbox newer = { .id = "i1", .token = "t1", .envd_version = "1.0.3" };
 	struct plane_sandbox older = { .id = "i1", .token = "t1", .envd_version = "0.0.9" };
 
 	START(rows, RESUME_ON_ACCESS);
-	cr_expect(eq(int, e2b_adopt(b, &later, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, e2b_adopt(b, &newer, &e), ERR_OK), "%s", e.text);
 	cr_expect(eq(int, e2b_adopt(b, &older, &e), ERR_UNSUPPORTED));
 }
 

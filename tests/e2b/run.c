@@ -19,7 +19,7 @@ static uint32_t started_pid;
 static int starts;
 static struct cancel cancel;
 static bool cancels_at_start;
-static int heard_fd; /* told of each start */
+static int started_fd; /* told of each start */
 static int start_takes_ms;
 
 static void tear_down(void)
@@ -34,7 +34,7 @@ static void tear_down(void)
 
 TestSuite(envd_run, .fini = tear_down, .timeout = 300);
 
-static enum err hear(
+static enum err receive(
 	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
 {
 	(void)context;
@@ -49,8 +49,8 @@ static void note_start(void *context, uint32_t pid)
 	started_pid = pid;
 	starts++;
 	poll(NULL, 0, start_takes_ms);
-	if (heard_fd)
-		eventfd_write(heard_fd, 1);
+	if (started_fd)
+		eventfd_write(started_fd, 1);
 	if (cancels_at_start)
 		cancel_throw(&cancel);
 }
@@ -62,7 +62,7 @@ static enum err run_within(int64_t progress_ms)
 {
 	const struct call call = { .progress_ms = progress_ms };
 
-	return envd_run(f.envd, &call, &command, note_start, hear, NULL, &outcome, &f.e);
+	return envd_run(f.envd, &call, &command, note_start, receive, NULL, &outcome, &f.e);
 }
 
 static enum err run(void)
@@ -262,7 +262,7 @@ Test(envd_run, a_signal_is_128_and_its_number)
 	cr_expect(eq(int, outcome.exit_code, 128 + SIGKILL));
 }
 
-Test(envd_run, a_signal_may_be_told_by_the_error_alone)
+Test(envd_run, a_signal_may_be_named_by_the_error_alone)
 {
 	say_started(&words, 7);
 	say_ended(&words, -1, NULL, "signal: terminated");
@@ -330,7 +330,7 @@ Test(envd_run, a_whole_answer_does_not_wait_for_the_end_of_http)
 	envd_fixture_make(&f, NULL,
 		&(struct envd_row){ .want = START, .answer = &answer, .is_held = true }, 1);
 	cr_expect(eq(int,
-			  envd_run(f.envd, &patient, &command, note_start, hear, NULL, &outcome,
+			  envd_run(f.envd, &patient, &command, note_start, receive, NULL, &outcome,
 				  &f.e),
 			  ERR_OK),
 		"%s", f.e.text);
@@ -517,7 +517,7 @@ static void given_breaks(struct buf *broken, int times, bool has_output)
 {
 	struct envd_row rows[ENVD_ROWS_MAX];
 
-	heard_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+	started_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
 	say_started(&words, 7);
 	if (has_output)
 		say_output(&words, SAY_OUT, "x", 1);
@@ -527,7 +527,8 @@ static void given_breaks(struct buf *broken, int times, bool has_output)
 	say_end_of_stream(&words, "{}");
 	put_answer(&answer, 200, IS_PROTO_STREAM, words.bytes, words.len);
 	for (int i = 0; i < times; i++)
-		rows[i] = (struct envd_row){ .want = START, .answer = broken, .gate_fd = heard_fd };
+		rows[i] =
+			(struct envd_row){ .want = START, .answer = broken, .gate_fd = started_fd };
 	rows[times] = (struct envd_row){ .want = START, .answer = &answer };
 	envd_fixture_make(&f, NULL, rows, (size_t)times + 1);
 }
@@ -562,9 +563,9 @@ Test(envd_run, repetitions_begin_within_one_deadline)
 	command.flags = RUN_REPEATABLE;
 	start_takes_ms = 5100;
 	given_breaks(&broken, 2, false);
-	cr_expect(
-		eq(int, envd_run(f.envd, &hasty, &command, note_start, hear, NULL, &outcome, &f.e),
-			ERR_UNREACHABLE));
+	cr_expect(eq(int,
+		envd_run(f.envd, &hasty, &command, note_start, receive, NULL, &outcome, &f.e),
+		ERR_UNREACHABLE));
 	cr_expect(eq(int, starts, 2));
 }
 
@@ -600,7 +601,8 @@ Test(envd_run, a_cancelled_command_is_let_go_and_its_number_known)
 	put_chunked(&answer, IS_PROTO_STREAM, &words, false);
 	envd_fixture_make(&f, NULL,
 		&(struct envd_row){ .want = START, .answer = &answer, .is_held = true }, 1);
-	cr_expect(eq(int, envd_run(f.envd, &call, &command, note_start, hear, NULL, &outcome, &f.e),
+	cr_expect(eq(int,
+		envd_run(f.envd, &call, &command, note_start, receive, NULL, &outcome, &f.e),
 		ERR_INTERRUPTED));
 	cr_expect(eq(u32, outcome.pid, 7));
 	cr_expect(outcome.may_have_run);
@@ -634,9 +636,9 @@ Test(envd_run, silence_beyond_the_keepalive_is_a_timeout)
 	put_chunked(&answer, IS_PROTO_STREAM, &words, false);
 	envd_fixture_make(&f, NULL,
 		&(struct envd_row){ .want = START, .answer = &answer, .is_held = true }, 1);
-	cr_expect(
-		eq(int, envd_run(f.envd, &hasty, &command, note_start, hear, NULL, &outcome, &f.e),
-			ERR_TIMEOUT));
+	cr_expect(eq(int,
+		envd_run(f.envd, &hasty, &command, note_start, receive, NULL, &outcome, &f.e),
+		ERR_TIMEOUT));
 	cr_expect(outcome.may_have_run);
 	envd_fixture_stop(&f);
 	cr_expect(envd_fixture_asked(&f, 0, "\r\nKeepalive-Ping-Interval: 1\r\n"));
@@ -709,9 +711,9 @@ Test(envd_run, an_upload_that_does_not_move_is_a_timeout_whatever_the_command_sa
 	say_started(&words, 7);
 	put_chunked(&answer, IS_PROTO_STREAM, &words, false);
 	envd_fixture_make(&f, NULL, rows, 2);
-	cr_expect(
-		eq(int, envd_run(f.envd, &hasty, &command, note_start, hear, NULL, &outcome, &f.e),
-			ERR_TIMEOUT));
+	cr_expect(eq(int,
+		envd_run(f.envd, &hasty, &command, note_start, receive, NULL, &outcome, &f.e),
+		ERR_TIMEOUT));
 	cr_expect(eq(u32, outcome.pid, 7));
 }
 

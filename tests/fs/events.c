@@ -134,7 +134,7 @@ static size_t read_all(struct events_reader *r, bool *has_lost)
 	return lines;
 }
 
-Test(events, a_slow_reader_is_told_that_some_are_lost)
+Test(events, a_slow_reader_gets_a_report_that_some_are_lost)
 {
 	const unsigned count = 2 * EVENTS_MAX / 80;
 	struct fixture f;

@@ -54,7 +54,7 @@ static void setup(void)
 {
 	const struct cache_options options = { .attr_ms = SOON, .entry_ms = SOON };
 	const struct lifetime_options brief = { .wanted_s = 1, .used_ms = USED_MS };
-	const struct counted_provider metered = { .provider = &vendor };
+	const struct counted_provider counted = { .provider = &vendor };
 	struct cache_entry entry;
 	int64_t negative_ms;
 	struct error e = { 0 };
@@ -64,7 +64,7 @@ static void setup(void)
 	counting_provider_init(&files, &shown);
 	cr_assert(
 		eq(int, cache_new(&cache, &files.base, &options, NULL, &e), ERR_OK), "%s", e.text);
-	cr_assert(eq(int, lifetime_new(&cache->lifetime, &metered, &brief, &e), ERR_OK), "%s",
+	cr_assert(eq(int, lifetime_new(&cache->lifetime, &counted, &brief, &e), ERR_OK), "%s",
 		e.text);
 	cr_assert(
 		eq(int, cache_lookup(cache, NULL, cache_root(cache), "f", &entry, &negative_ms, &e),

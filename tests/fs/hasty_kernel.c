@@ -223,7 +223,7 @@ void kernel_make(struct kernel *k)
 	cr_assert(eq(int, link_nodes_new(&k->fs.links, k->fs.cache, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, openings_new(&k->fs.openings, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, notifier_new(&k->fs.notifier, NULL, NULL, &e), ERR_OK), "%s", e.text);
-	cr_assert(eq(int, notifier_new(&k->fs.recalls, NULL, NULL, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, notifier_new(&k->fs.revoker, NULL, NULL, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, control_new(&k->fs.control, k->fs.cache, k->fs.notifier, &control, &e),
 			  ERR_OK),
 		"%s", e.text);
@@ -233,7 +233,7 @@ void kernel_remove(struct kernel *k)
 {
 	control_free(k->fs.control);
 	notifier_free(k->fs.notifier);
-	notifier_free(k->fs.recalls);
+	notifier_free(k->fs.revoker);
 	link_nodes_free(k->fs.links);
 	openings_free(k->fs.openings);
 	cache_free(k->fs.cache);

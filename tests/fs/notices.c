@@ -34,7 +34,7 @@ static bool add_name(fuse_ino_t dir, const char *name, bool is_gone)
 		.kind = NOTICE_NAME, .ino = dir, .name = strdup(name), .is_gone = is_gone });
 }
 
-Test(notices, an_inode_is_queued_once_and_with_its_pages_if_anybody_asked_for_them)
+Test(notices, an_inode_is_in_the_queue_once_and_with_its_pages_if_anybody_asked_for_them)
 {
 	cr_expect(add_inode(7, false));
 	cr_expect(not(add_inode(7, true)));
@@ -43,7 +43,7 @@ Test(notices, an_inode_is_queued_once_and_with_its_pages_if_anybody_asked_for_th
 	cr_expect(queue.all[0].pages);
 }
 
-Test(notices, a_name_is_queued_once_in_each_directory)
+Test(notices, a_name_is_in_the_queue_once_for_each_directory)
 {
 	cr_expect(add_name(7, "a", false));
 	cr_expect(add_name(8, "a", false));

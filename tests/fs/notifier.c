@@ -65,13 +65,13 @@ Test(notifier, a_wait_for_notices_ends_when_they_are_sent)
 	cr_expect(notifier_drain(kernel.fs.notifier, PATIENCE_MS));
 }
 
-static fuse_ino_t told_ino;
-static off_t told_off;
+static fuse_ino_t seen_ino;
+static off_t seen_off;
 
 static void record_notice(fuse_ino_t ino, off_t off)
 {
-	told_ino = ino;
-	told_off = off;
+	seen_ino = ino;
+	seen_off = off;
 }
 
 Test(notifier, pages_are_dropped_from_the_first_byte_on_or_not_at_all)
@@ -79,12 +79,12 @@ Test(notifier, pages_are_dropped_from_the_first_byte_on_or_not_at_all)
 	kernel_on_notice = record_notice;
 	notifier_inode(kernel.fs.notifier, 7, true);
 	cr_expect(notifier_drain(kernel.fs.notifier, PATIENCE_MS));
-	cr_expect(eq(u64, told_ino, 7));
-	cr_expect(eq(i64, told_off, 0));
+	cr_expect(eq(u64, seen_ino, 7));
+	cr_expect(eq(i64, seen_off, 0));
 	notifier_inode(kernel.fs.notifier, 8, false);
 	cr_expect(notifier_drain(kernel.fs.notifier, PATIENCE_MS));
-	cr_expect(eq(u64, told_ino, 8));
-	cr_expect(lt(i64, told_off, 0));
+	cr_expect(eq(u64, seen_ino, 8));
+	cr_expect(lt(i64, seen_off, 0));
 }
 
 struct opened {
@@ -149,7 +149,7 @@ static void run_job(void)
 	} while (!strstr(answer.bytes, "exited"));
 }
 
-Test(notifier, the_end_of_a_command_or_job_is_told_when_the_kernel_has_forgotten)
+Test(notifier, the_end_of_a_command_or_job_is_reported_when_the_kernel_has_forgotten)
 {
 	static const struct {
 		const char *path, *text;
@@ -164,7 +164,7 @@ Test(notifier, the_end_of_a_command_or_job_is_told_when_the_kernel_has_forgotten
 		expect_behind_notice(kernel.fs.notifier, rows[n].path, rows[n].text);
 }
 
-Test(notifier, a_close_is_answered_when_the_kernel_has_forgotten_what_it_was_lent)
+Test(notifier, a_close_is_answered_when_the_kernel_has_dropped_delegated_attributes)
 {
-	expect_behind_notice(kernel.fs.recalls, "d/f", "text");
+	expect_behind_notice(kernel.fs.revoker, "d/f", "text");
 }

@@ -108,7 +108,7 @@ struct player {
 	bool is_records;
 };
 
-static bool hear_request(int fd, struct frame *f)
+static bool receive_request(int fd, struct frame *f)
 {
 	unsigned char header[FRAME_HEADER_SIZE];
 	char dropped[4096];
@@ -146,11 +146,11 @@ static void *play(void *context)
 	wire_put_hello(&hello,
 		&(struct hello){ .version = WIRE_VERSION,
 			.root = { .attr = { .ino = 2, .mode = S_IFDIR }, .space.block_size = 1 } });
-	if (hear_request(p->fd, &f)) {
+	if (receive_request(p->fd, &f)) {
 		say(p->fd, FRAME_ITEMS, f.id, &hello);
 		say_end(p->fd, f.id);
 	}
-	if (hear_request(p->fd, &f)) {
+	if (receive_request(p->fd, &f)) {
 		if (p->is_records) {
 			say(p->fd, FRAME_ITEMS, f.id, p->answer);
 			say_end(p->fd, f.id);

@@ -3,7 +3,7 @@
  * sessions and refusals, their fields as the input says or any text. The input's first byte says
  * how the command is run.
  */
-#include "tests/fuzz/told_exchange.h"
+#include "tests/fuzz/scripted_exchange.h"
 
 #include "providers/aio/aio.h"
 #include "providers/aio/verdict.h"
@@ -25,14 +25,14 @@ static void put_text(struct buf *out)
 {
 	static const char *const texts[] = { "completed", "running", "pending", "killed",
 		"timed_out", "", "s1", "a\\u0000b", "\\u001b[2J", "c1" };
-	uint8_t which = told_byte();
+	uint8_t which = script_byte();
 	size_t len;
 
 	buf_add_byte(out, '"');
 	if (which < 200) {
 		buf_add_string(out, texts[which % 10]);
 	} else {
-		const uint8_t *bytes = told_bytes(which - 200, &len);
+		const uint8_t *bytes = script_bytes(which - 200, &len);
 
 		buf_add(out, bytes, len);
 	}
@@ -44,12 +44,12 @@ static void put_number(struct buf *out)
 	static const char *const numbers[] = { "0", "1", "5", "-9", "255", "256", "-65",
 		"9223372036854775807", "99999999999999999999", "1e3", "0.5" };
 
-	buf_add_string(out, numbers[told_byte() % 11]);
+	buf_add_string(out, numbers[script_byte() % 11]);
 }
 
 static void put_member(struct buf *out, const char *name, bool is_number)
 {
-	uint8_t how = told_byte();
+	uint8_t how = script_byte();
 
 	if (how < 25)
 		return;
@@ -71,14 +71,14 @@ static void put_command(struct buf *out)
 	buf_add_string(out, "\"z\":1},");
 }
 
-static void told_answer(const char *url, struct buf *body)
+static void script_answer(const char *url, struct buf *body)
 {
-	uint8_t how = told_byte();
+	uint8_t how = script_byte();
 	size_t len;
 
 	(void)url;
 	if (how > 235) {
-		const uint8_t *bytes = told_bytes(200, &len);
+		const uint8_t *bytes = script_bytes(200, &len);
 
 		buf_add(body, bytes, len);
 		return;
@@ -119,15 +119,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int exit_code = -1;
 	enum err kind;
 
-	told = (struct told){ .bytes = data, .left = size };
+	script = (struct script){ .bytes = data, .left = size };
 	if (!http && http_new(&http, "fuzz", NULL))
 		abort();
 	a.account.http = http;
 	must(!rest_init(
-		&a.account.rest, http, "aio", "http://127.0.0.1:1", NULL, 0, aio_judge, NULL));
+		&a.account.rest, http, "aio", "http://127.0.0.1:1", NULL, 0, aio_verdict, NULL));
 	must(!sessions_init(&a.sessions, &a.account.rest, a.address.id, NULL));
 	for (int times = 0; times < 3; times++) {
-		uint8_t how = told_byte();
+		uint8_t how = script_byte();
 
 		if (how % 4 == 0)
 			kind = aio_stream(

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* All that a stream had to say, to be compared. */
 struct hearing {
-	struct buf heard;
+	struct buf received;
 };
 
 static void must(bool holds)
@@ -31,8 +31,8 @@ static enum err on_process(void *context, const struct envd_process_event *event
 	(void)e;
 	must(event->kind <= ENVD_ENDED);
 	must(!event->has_exit_code || event->exit_code >= 0);
-	buf_printf(&h->heard, "%d %u %d;", event->kind, event->pid, event->exit_code);
-	buf_add(&h->heard, event->bytes, event->len);
+	buf_printf(&h->received, "%d %u %d;", event->kind, event->pid, event->exit_code);
+	buf_add(&h->received, event->bytes, event->len);
 	return ERR_OK;
 }
 
@@ -43,7 +43,7 @@ static enum err on_envelope(
 	bool untouched;
 
 	must(len <= ENVELOPE_MAX);
-	buf_add(&h->heard, message, len);
+	buf_add(&h->received, message, len);
 	if (is_end) {
 		refusal_of_end(message, len, "it", &untouched, e);
 		return ERR_OK;
@@ -52,13 +52,14 @@ static enum err on_envelope(
 	return ERR_OK;
 }
 
-static enum err hear(struct hearing *h, bool is_gzip, const uint8_t *data, size_t size, size_t step)
+static enum err receive(
+	struct hearing *h, bool is_gzip, const uint8_t *data, size_t size, size_t step)
 {
 	struct envelopes reader = ENVELOPES_INIT;
 	struct error e = { 0 };
 	enum err kind = ERR_OK;
 
-	*h = (struct hearing){ .heard = BUF_INIT(64 * 1024 * 1024) };
+	*h = (struct hearing){ .received = BUF_INIT(64 * 1024 * 1024) };
 	reader.is_gzip = is_gzip;
 	for (size_t at = 0; kind == ERR_OK && at < size; at += step)
 		kind = envelopes_feed(&reader, data + at, size - at < step ? size - at : step,
@@ -77,11 +78,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	refusal_of_status(400 + data[0], data + 1, size - 1, "it", &untouched, &e);
 	must(e.kind != ERR_OK);
-	must(hear(&whole, data[0] & 0x80, data + 1, size - 1, size - 1) ==
-		hear(&pieces, data[0] & 0x80, data + 1, size - 1, 1 + (data[0] & 0x7f)));
-	must(whole.heard.len == pieces.heard.len && !whole.heard.failed);
-	must(!whole.heard.len || !memcmp(whole.heard.bytes, pieces.heard.bytes, whole.heard.len));
-	buf_release(&whole.heard);
-	buf_release(&pieces.heard);
+	must(receive(&whole, data[0] & 0x80, data + 1, size - 1, size - 1) ==
+		receive(&pieces, data[0] & 0x80, data + 1, size - 1, 1 + (data[0] & 0x7f)));
+	must(whole.received.len == pieces.received.len && !whole.received.failed);
+	must(!whole.received.len ||
+		!memcmp(whole.received.bytes, pieces.received.bytes, whole.received.len));
+	buf_release(&whole.received);
+	buf_release(&pieces.received);
 	return 0;
 }

@@ -21,7 +21,8 @@ static enum err keep(
 }
 
 /* Anything but ERR_OK ends it, as it ends the request. */
-static enum err hear(struct buf *kept, bool *is_idle, const uint8_t *data, size_t size, size_t step)
+static enum err receive(
+	struct buf *kept, bool *is_idle, const uint8_t *data, size_t size, size_t step)
 {
 	const struct devbox_output output = { .id = "dbx_1",
 		.name = "stdout",
@@ -49,8 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 2)
 		return 0;
-	if (hear(&whole, &is_idle, data + 1, size - 1, size - 1) !=
-			hear(&pieces, &is_idle_again, data + 1, size - 1, 1 + data[0] % 64) ||
+	if (receive(&whole, &is_idle, data + 1, size - 1, size - 1) !=
+			receive(&pieces, &is_idle_again, data + 1, size - 1, 1 + data[0] % 64) ||
 		is_idle != is_idle_again || whole.len != pieces.len ||
 		memcmp(buf_text(&whole), buf_text(&pieces), whole.len))
 		abort();

@@ -19,7 +19,7 @@ static void must(bool holds)
 }
 
 /* All messages that are whole, each behind its length. */
-static enum err take_all(struct grpc_frames *f, struct buf *heard, struct error *e)
+static enum err take_all(struct grpc_frames *f, struct buf *received, struct error *e)
 {
 	const unsigned char *bytes;
 	size_t len;
@@ -32,12 +32,13 @@ static enum err take_all(struct grpc_frames *f, struct buf *heard, struct error 
 		if (kind || !bytes)
 			return kind;
 		must(len <= GRPC_MESSAGE_MAX);
-		buf_printf(heard, "%zu:", len);
-		buf_add(heard, bytes, len);
+		buf_printf(received, "%zu:", len);
+		buf_add(received, bytes, len);
 	}
 }
 
-static enum err hear(struct buf *heard, bool *is_cut, const uint8_t *data, size_t size, size_t step)
+static enum err receive(
+	struct buf *received, bool *is_cut, const uint8_t *data, size_t size, size_t step)
 {
 	struct grpc_frames f = GRPC_FRAMES_INIT("it");
 	struct error e = { 0 };
@@ -46,20 +47,20 @@ static enum err hear(struct buf *heard, bool *is_cut, const uint8_t *data, size_
 	for (size_t at = 0; kind == ERR_OK && at < size; at += step) {
 		kind = grpc_frames_add(&f, data + at, size - at < step ? size - at : step, &e);
 		if (kind == ERR_OK)
-			kind = take_all(&f, heard, &e);
+			kind = take_all(&f, received, &e);
 	}
 	*is_cut = grpc_frames_is_cut(&f);
 	grpc_frames_release(&f);
 	return kind;
 }
 
-static void hear_both(const uint8_t *data, size_t size, size_t step)
+static void receive_both(const uint8_t *data, size_t size, size_t step)
 {
 	AUTO_BUF struct buf whole = BUF_INIT(8 * size + 8), pieces = BUF_INIT(8 * size + 8);
 	bool is_cut, is_cut_again;
-	enum err kind = hear(&whole, &is_cut, data, size, size);
+	enum err kind = receive(&whole, &is_cut, data, size, size);
 
-	must(hear(&pieces, &is_cut_again, data, size, step) == kind);
+	must(receive(&pieces, &is_cut_again, data, size, step) == kind);
 	must(kind != ERR_OK || is_cut == is_cut_again);
 	must(!whole.failed && whole.len == pieces.len);
 	must(!memcmp(buf_text(&whole), buf_text(&pieces), whole.len));
@@ -88,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 2)
 		return 0;
-	hear_both(data + 1, size - 1, 1 + data[0] % 64);
+	receive_both(data + 1, size - 1, 1 + data[0] % 64);
 	buf_add(&text, data + 1, size - 1);
 	decode(buf_text(&text));
 	ask_when(buf_text(&text));

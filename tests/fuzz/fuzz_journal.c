@@ -90,14 +90,14 @@ static void check_why(const struct segment *s, const struct segment_slot *slot)
 	AUTO_FREE void *text = NULL;
 	struct record_header h;
 
-	if (segment_read_text(s, slot->parked, &h, &text, NULL) || h.type != RECORD_PARKED ||
+	if (segment_read_text(s, slot->failed_at, &h, &text, NULL) || h.type != RECORD_FAILED ||
 		h.text_len < sizeof(uint32_t))
 		abort();
 }
 
 static void check_slots(const struct segment *s)
 {
-	size_t owed = 0, parked = 0;
+	size_t unsynced = 0, failed = 0;
 
 	for (size_t n = 0; n < s->count; n++) {
 		const struct segment_slot *slot = &s->slots[n];
@@ -105,14 +105,14 @@ static void check_slots(const struct segment *s)
 		bool is_unsynced = slot->sequence != SEGMENT_DONE;
 
 		check_change(s, slot);
-		if (is_unsynced && slot->parked)
+		if (is_unsynced && slot->failed_at)
 			check_why(s, slot);
-		owed += is_unsynced;
-		parked += is_unsynced && slot->parked;
+		unsynced += is_unsynced;
+		failed += is_unsynced && slot->failed_at;
 		if (is_unsynced && number >= s->next_sequence)
 			abort();
 	}
-	if (owed != s->owed || parked != s->parked)
+	if (unsynced != s->unsynced || failed != s->failed)
 		abort();
 }
 
@@ -120,16 +120,17 @@ static void use_again(struct segment *s)
 {
 	AUTO_BUF struct buf text = BUF_INIT(1000);
 	uint64_t number = segment_end(s);
-	size_t owed = s->owed;
+	size_t unsynced = s->unsynced;
 
 	wire_put_change(&text, &(struct change){ .op = CHANGE_MKDIR, .path = "d" });
 	struct record r = record_make(RECORD_ENTRY, text.bytes, text.len, NULL, 0);
 
 	if (s->ended || !s->size)
 		return;
-	if (segment_add(s, &r, NULL) || s->owed != owed + 1)
+	if (segment_add(s, &r, NULL) || s->unsynced != unsynced + 1)
 		abort();
-	if (segment_note(s, RECORD_DONE, 0, &number, sizeof number, NULL) || s->owed != owed)
+	if (segment_note(s, RECORD_DONE, 0, &number, sizeof number, NULL) ||
+		s->unsynced != unsynced)
 		abort();
 	check_slots(s);
 }

@@ -48,11 +48,11 @@ static void read_refusal(struct json_object *json, const struct buf *text)
 	const struct http_answer answer = { .status = 422, .body = *text };
 	struct error e = { 0 };
 
-	must(langsmith_judge(&r, &ask, 422, json, &answer, &e) != ERR_OK);
+	must(langsmith_verdict(&r, &ask, 422, json, &answer, &e) != ERR_OK);
 	must(e.kind != ERR_OK);
-	devbox_judge(&r, &ask, 422, json, &answer, &e);
-	aio_judge(&r, &ask, 200, json, &answer, &e);
-	must(aio_judge(&r, &ask, 422, json, &answer, &e) != ERR_OK);
+	devbox_verdict(&r, &ask, 422, json, &answer, &e);
+	aio_verdict(&r, &ask, 200, json, &answer, &e);
+	must(aio_verdict(&r, &ask, 422, json, &answer, &e) != ERR_OK);
 }
 
 static enum err count_entry(void *context, const struct sandbox_entry *entry, struct error *e)

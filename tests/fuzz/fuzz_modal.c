@@ -4,7 +4,7 @@
  * with any end; and what sandboxfs makes of them, from the list of sandboxes to the output of a
  * program. The input's first byte says what is asked.
  */
-#include "tests/fuzz/told_exchange.h"
+#include "tests/fuzz/scripted_exchange.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/modal/modal.pb-c.h"
@@ -41,12 +41,12 @@ static uint64_t any_number(void)
 {
 	static const uint64_t numbers[] = { 0, 1, 2, 8080, 255, INT32_MAX, UINT32_MAX, UINT64_MAX };
 	uint64_t number = 0;
-	uint8_t which = told_byte();
+	uint8_t which = script_byte();
 
 	if (which < 200)
 		return numbers[which % 8];
 	for (int n = 0; n < 8; n++)
-		number = number << 8 | told_byte();
+		number = number << 8 | script_byte();
 	return number;
 }
 
@@ -55,12 +55,12 @@ static void put_text(struct buf *out)
 	static const char *const texts[] = { "", "sb-0123456789abcdefABCDEF", "ta-0123456789abcdef",
 		"https://localhost:1/x", "http://127.0.0.1:1", "localhost", "127.0.0.1",
 		"eyJhbGciOiJub25lIn0.eyJleHAiOjE4MDAwMDAwMDB9.x", "a\x1b[2J\xff", "sandboxfs" };
-	uint8_t which = told_byte();
+	uint8_t which = script_byte();
 	size_t len;
 
 	if (which < 200)
 		return put_run(out, texts[which % 10], strlen(texts[which % 10]));
-	const uint8_t *bytes = told_bytes(which - 200, &len);
+	const uint8_t *bytes = script_bytes(which - 200, &len);
 
 	put_run(out, bytes, len);
 }
@@ -103,7 +103,7 @@ static void put_message(struct buf *out, const ProtobufCMessageDescriptor *type,
 {
 	for (unsigned n = 0; n < type->n_fields; n++) {
 		const ProtobufCFieldDescriptor *field = &type->fields[n];
-		uint8_t how = told_byte();
+		uint8_t how = script_byte();
 		unsigned times = how < 40 ? 0 : how < 220 ? 1 : how % 4;
 
 		while (times--)
@@ -141,20 +141,20 @@ static void put_answer(struct buf *out, const char *url)
 	for (size_t n = 0; n < sizeof answers / sizeof *answers; n++)
 		if (strstr(url, answers[n].method))
 			return put_message(out, answers[n].type, DEPTH_MAX);
-	const uint8_t *bytes = told_bytes(8, &len);
+	const uint8_t *bytes = script_bytes(8, &len);
 
 	buf_add(out, bytes, len);
 }
 
 /* So many messages, each behind its length; or anything. */
-static void told_answer(const char *url, struct buf *body)
+static void script_answer(const char *url, struct buf *body)
 {
-	uint8_t how = told_byte();
+	uint8_t how = script_byte();
 	unsigned count = how < 200 ? 1 : how % 4;
 	size_t len;
 
 	if (how > 250) {
-		const uint8_t *bytes = told_bytes(64, &len);
+		const uint8_t *bytes = script_bytes(64, &len);
 
 		buf_add(body, bytes, len);
 		return;
@@ -226,7 +226,7 @@ static void create(struct modal_control *c)
 	char made[SANDBOX_ID_MAX] = "";
 
 	if (!sandbox_create(
-		    c, &impatient, &settings, told_byte() & 1 ? &plain : &pulled, made, NULL))
+		    c, &impatient, &settings, script_byte() & 1 ? &plain : &pulled, made, NULL))
 		must(sandbox_check_id(made, NULL) == ERR_OK);
 }
 
@@ -295,11 +295,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct http *http;
 	struct modal_control *c;
 
-	told = (struct told){ .bytes = data, .left = size };
+	script = (struct script){ .bytes = data, .left = size };
 	if (!http && http_new(&http, "fuzz", NULL))
 		abort();
 	must(modal_control_new(&c, http, &settings, NULL) == ERR_OK);
-	switch (told_byte() % 6) {
+	switch (script_byte() % 6) {
 	case 0: list(c); break;
 	case 1: find(c); break;
 	case 2: ask_url(c); break;

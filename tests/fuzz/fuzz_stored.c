@@ -34,7 +34,7 @@ static struct block_place place_of(uint64_t ino)
 static void use_table(const uint8_t *data, size_t size)
 {
 	struct block_index *v;
-	struct block_name found, noted = block_name(data, size);
+	struct block_name found, stored = block_name(data, size);
 
 	if (block_index_open(&v, file_of(data, size), 8192, NULL))
 		return;
@@ -42,8 +42,8 @@ static void use_table(const uint8_t *data, size_t size)
 		struct block_place place = place_of(n);
 
 		block_index_find(v, &place, &found);
-		if (!block_index_note(v, &place, &noted) || !block_index_find(v, &place, &found) ||
-			!block_names_equal(&found, &noted))
+		if (!block_index_note(v, &place, &stored) || !block_index_find(v, &place, &found) ||
+			!block_names_equal(&found, &stored))
 			abort();
 	}
 	block_index_free(v);

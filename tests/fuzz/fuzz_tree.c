@@ -99,7 +99,7 @@ static void complete(struct world *w, const uint8_t *step)
 	tree_listing_ends(w->tree, &listing);
 }
 
-static void hear(struct world *w, const uint8_t *step)
+static void receive(struct world *w, const uint8_t *step)
 {
 	char path[16];
 	const struct watch_event event = { .kind = WATCH_CREATED + step[1] % 4,
@@ -168,7 +168,7 @@ static void take(struct world *w, const uint8_t *step)
 			w->tree, dir_at(w, step[1]), name_of(step[2]), w->seen[step[1] >> 6]);
 		break;
 	case 4: complete(w, step); break;
-	case 5: hear(w, step); break;
+	case 5: receive(w, step); break;
 	case 6: change(w, step); break;
 	case 7: make(w, step); break;
 	case 8: move(w, step); break;

@@ -97,7 +97,7 @@ static void put_apply(struct buf *out)
 	wire_put_apply(out,
 		&(struct apply_request){ .journal = "of a seed",
 			.first_sequence = 7,
-			.settled = { 7, { 5 } },
+			.closed = { 7, { 5 } },
 			.once = 8,
 			.changes = changes,
 			.changes_count = sizeof changes / sizeof *changes });
@@ -384,7 +384,7 @@ static void add_parts(struct buf *out, const struct record *r)
 static void save_journal(const char *dir)
 {
 	static const struct record_begin begin = { .next_sequence = 1 };
-	static const uint64_t number = 1, owed = 3;
+	static const uint64_t number = 1, aside = 3;
 	AUTO_BUF struct buf text = BUF_INIT(1000), whole = BUF_INIT(8192), parts = BUF_INIT(8192);
 
 	wire_put_change(&text, &CHANGE(WRITE, "d/f"));
@@ -398,8 +398,8 @@ static void save_journal(const char *dir)
 		{ record_make(RECORD_ENTRY, text.bytes, text.len, NULL, 0), 3 },
 		{ record_make(RECORD_SENT, &number, sizeof number, NULL, 0), 9 },
 		{ record_make(RECORD_LEFT, &number, sizeof number, NULL, 0), 10 },
-		{ record_make(RECORD_ASIDE, &owed, sizeof owed, NULL, 0), 11 },
-		{ record_make(RECORD_PARKED, "\2\0\0\0why", 7, NULL, 0), 2 },
+		{ record_make(RECORD_ASIDE, &aside, sizeof aside, NULL, 0), 11 },
+		{ record_make(RECORD_FAILED, "\2\0\0\0why", 7, NULL, 0), 2 },
 		{ record_make(RECORD_DONE, &number, sizeof number, NULL, 0), 0 },
 		{ record_make(RECORD_END, NULL, 0, NULL, 0), 4 },
 	};
@@ -523,8 +523,8 @@ static void save_modal(const char *dir)
 
 /* ---- Texts; the first byte says how large their pieces are, or what they are ---- */
 
-/* What a good answer is made of, by tests/fuzz/told_exchange.h: each letter is a choice. */
-#define TOLD "xPdddddddddddddd<ddddddPhhhhhhhhPddddddnddddxxxxPd"
+/* What a good answer is made of, by tests/fuzz/scripted_exchange.h: each letter is a choice. */
+#define SCRIPT "xPdddddddddddddd<ddddddPhhhhhhhhPddddddnddddxxxxPd"
 
 static const struct {
 	const char *fuzzer, *name, *text;
@@ -536,13 +536,13 @@ static const struct {
 	{ "fuzz_events", "idle",
 		"\002data: {\"output\":\"a\"}\n\nevent: error\ndata: {\"code\":\"408\"}\n\n" },
 	{ "fuzz_events", "error", "\003event: error\ndata: {\"message\":\"no\"}\n\n" },
-	{ "fuzz_modal", "list", "0" TOLD TOLD TOLD TOLD TOLD TOLD },
-	{ "fuzz_modal", "find", "1" TOLD TOLD TOLD TOLD TOLD TOLD },
-	{ "fuzz_modal", "url", "2" TOLD TOLD TOLD TOLD TOLD TOLD },
-	{ "fuzz_modal", "create", "3" TOLD TOLD TOLD TOLD TOLD TOLD },
-	{ "fuzz_modal", "run", "4" TOLD TOLD TOLD TOLD TOLD TOLD },
-	{ "fuzz_bash", "run", "1" TOLD TOLD TOLD "5" TOLD TOLD },
-	{ "fuzz_bash", "stream", "0" TOLD TOLD TOLD "4" TOLD TOLD },
+	{ "fuzz_modal", "list", "0" SCRIPT SCRIPT SCRIPT SCRIPT SCRIPT SCRIPT },
+	{ "fuzz_modal", "find", "1" SCRIPT SCRIPT SCRIPT SCRIPT SCRIPT SCRIPT },
+	{ "fuzz_modal", "url", "2" SCRIPT SCRIPT SCRIPT SCRIPT SCRIPT SCRIPT },
+	{ "fuzz_modal", "create", "3" SCRIPT SCRIPT SCRIPT SCRIPT SCRIPT SCRIPT },
+	{ "fuzz_modal", "run", "4" SCRIPT SCRIPT SCRIPT SCRIPT SCRIPT SCRIPT },
+	{ "fuzz_bash", "run", "1" SCRIPT SCRIPT SCRIPT "5" SCRIPT SCRIPT },
+	{ "fuzz_bash", "stream", "0" SCRIPT SCRIPT SCRIPT "4" SCRIPT SCRIPT },
 	{ "fuzz_grpc", "words", "\001too%20busy%2C 100% of %e2%82%ac" },
 	{ "fuzz_json", "box",
 		"\004{\"id\":\"b1\",\"status\":\"stopped\",\"stopped_at\":\"2027-01-15T07:59:00."

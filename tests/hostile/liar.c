@@ -320,43 +320,43 @@ static unsigned any_share(struct lies *l)
 
 static void answer(struct lies *l)
 {
-	struct buf payload = BUF_INIT(FRAME_PAYLOAD_MAX), told = BUF_INIT(FRAME_PAYLOAD_MAX);
+	struct buf payload = BUF_INIT(FRAME_PAYLOAD_MAX), changed = BUF_INIT(FRAME_PAYLOAD_MAX);
 	struct frame f;
 
 	for (;;) {
-		uint64_t records = l->records, told_before = l->told;
+		uint64_t records = l->records, told_before = l->changed;
 
 		read_frame(liar.from_helper, &f, &payload);
 		if (chance_once_in(&l->chance, 100))
 			l->share = any_share(l);
-		buf_reset(&told);
+		buf_reset(&changed);
 		l->is_ring = false;
 		pthread_mutex_lock(&liar.lock);
 		l->asked = type_of_locked(f.id) == FRAME_LIST ? liar.ids[f.id % IDS].asked : NULL;
 		l->is_earlier = f.id <= liar.ring_id;
 		if (f.type == FRAME_ITEMS)
-			lies_retell(l, type_of_locked(f.id), &payload, &told);
+			lies_retell(l, type_of_locked(f.id), &payload, &changed);
 		else
-			buf_add(&told, payload.bytes, payload.len);
+			buf_add(&changed, payload.bytes, payload.len);
 		if (l->events.len && liar.watch_id)
 			say_locked(FRAME_ITEMS, liar.watch_id, l->events.bytes, l->events.len);
 		buf_reset(&l->events);
 		if (l->share && f.type == FRAME_END && chance_once_in(&l->chance, 60))
-			be_refused(l, &f, &told);
+			be_refused(l, &f, &changed);
 		count(COUNT_RECORDS, l->records - records);
-		count(COUNT_LIES, l->told - told_before);
+		count(COUNT_LIES, l->changed - told_before);
 		count(COUNT_RINGS, l->is_ring);
 		if (l->is_ring)
 			liar.ring_id = liar.last_id;
 		if (l->has_hidden && liar.held_ms > RING_MS)
 			liar.held_ms = RING_MS;
 		l->has_hidden = false;
-		if (told.failed)
+		if (changed.failed)
 			say_locked(f.type, f.id, payload.bytes, payload.len);
 		else if (l->share)
-			say_something_locked(l, &f, &told);
+			say_something_locked(l, &f, &changed);
 		else
-			say_locked(f.type, f.id, buf_text(&told), told.len);
+			say_locked(f.type, f.id, buf_text(&changed), changed.len);
 		pthread_mutex_unlock(&liar.lock);
 	}
 }

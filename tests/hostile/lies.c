@@ -435,7 +435,7 @@ static void perhaps_ring(struct lies *l, const struct list_item *item, struct bu
 	tell_of_chain(l, l->listed, chain, count);
 	put_ring(l, out, item->start, chain, count);
 	l->is_ring = true;
-	l->told++;
+	l->changed++;
 }
 
 /* ---- What came before ---- */
@@ -732,7 +732,7 @@ void lies_retell(struct lies *l, enum frame_type type, const struct buf *in, str
 			return;
 		}
 		l->records++;
-		l->told += lies;
+		l->changed += lies;
 		/* Left out, or said twice. */
 		if (lies && once_in(l, 8))
 			out->len = len;

@@ -21,7 +21,7 @@ struct lies {
 	const char *secret; /* the absolute path of a file that nobody may be led to */
 	bool is_wild;       /* with lists without an end, and few rings */
 	unsigned share;     /* so many records of a hundred are lies */
-	uint64_t records, told;
+	uint64_t records, changed;
 	bool is_endless; /* the answer broke off within a directory: entries are to follow */
 	/* What was said before; the latest take the place of the oldest. */
 	char *dirs[POOL_SIZE], *names[POOL_SIZE], *links[POOL_SIZE];

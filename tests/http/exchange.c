@@ -279,7 +279,7 @@ static void answer_long(struct peer *p)
 	char head[100];
 	unsigned char *piece = malloc(MIB);
 	int *stuck = p->server->context;
-	bool told = false;
+	bool signalled = false;
 
 	peer_read_request(p);
 	snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n", LONG);
@@ -288,8 +288,8 @@ static void answer_long(struct peer *p)
 		struct pollfd room = { .fd = p->fd, .events = POLLOUT };
 		ssize_t sent;
 
-		if (poll(&room, 1, told ? 20000 : 500) == 0 && !told) {
-			told = true;
+		if (poll(&room, 1, signalled ? 20000 : 500) == 0 && !signalled) {
+			signalled = true;
 			cr_assert(eq(sz, (size_t)write(stuck[1], "", 1), 1));
 			continue;
 		}
@@ -323,13 +323,13 @@ Test(http_exchange, an_answer_nobody_reads_waits_at_the_server)
 	struct room r;
 	size_t len;
 	int stuck[2];
-	char told;
+	char signalled;
 
 	cr_assert(eq(int, pipe(stuck), 0));
 	room_open(&r, answer_long, stuck);
 	request = room_request(&r, HTTP_GET, HTTP_REPEATABLE);
 	x = room_begin(&r, &request);
-	cr_assert(eq(sz, (size_t)read(stuck[0], &told, 1), 1));
+	cr_assert(eq(sz, (size_t)read(stuck[0], &signalled, 1), 1));
 	/* The rest of what was sent is in the kernel's buffers for sockets. */
 	cr_expect(lt(long, r.server.sent, (long)LONG / 2));
 	do {
@@ -563,7 +563,7 @@ Test(http_exchange, a_cancelled_one_returns_at_once)
 
 #define GIVEN_UP 100
 
-Test(http_exchange, what_is_said_not_to_have_arrived_does_not_arrive_later)
+Test(http_exchange, a_request_reported_as_not_arrived_does_not_arrive_afterwards)
 {
 	int may_have_arrived = 0;
 	struct room r;

@@ -102,7 +102,7 @@ Test(http_foreign, whatever_comes_in_between_is_asked_past)
 	}
 }
 
-Test(http_foreign, what_does_not_end_is_told_with_the_answer_and_without_secrets)
+Test(http_foreign, an_endless_answer_is_reported_without_secrets)
 {
 	struct tried t = try((struct script){ GATEWAY, 9 }, HTTP_GET, HTTP_REPEATABLE);
 

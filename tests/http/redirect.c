@@ -191,7 +191,7 @@ Test(http_redirect, a_redirect_to_elsewhere_without_tls_is_refused)
 		ERR_INVALID));
 }
 
-Test(http_redirect, a_proxy_is_not_told_of_what_stays_on_this_machine)
+Test(http_redirect, a_proxy_gets_no_request_to_this_machine)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	struct server proxy;

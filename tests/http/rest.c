@@ -13,7 +13,7 @@ static const struct call patient = { .progress_ms = 60000 };
 #define SECRET "s3cret-key"
 
 /* A vendor that says so in its JSON when it failed. */
-static enum err judge(const struct rest *r, const struct rest_ask *ask, int status,
+static enum err verdict(const struct rest *r, const struct rest_ask *ask, int status,
 	struct json_object *json, const struct http_answer *answer, struct error *e)
 {
 	(void)answer;
@@ -40,7 +40,7 @@ static void fixture_open(struct fixture *f, void (*handler)(struct peer *p), voi
 	room_open(&f->room, handler, context);
 	server_url(&f->room.server, "/api/", url);
 	cr_assert(eq(int,
-			  rest_init(&f->rest, f->room.http, "vendor", url, headers, 2, judge,
+			  rest_init(&f->rest, f->room.http, "vendor", url, headers, 2, verdict,
 				  &f->room.e),
 			  ERR_OK),
 		"%s", f->room.e.text);
@@ -139,10 +139,10 @@ Test(rest, a_url_that_may_not_be_asked_is_refused_at_once)
 	struct error e;
 	struct rest r;
 
-	cr_expect(eq(int, rest_init(&r, NULL, "vendor", "http://example.org", NULL, 0, judge, &e),
+	cr_expect(eq(int, rest_init(&r, NULL, "vendor", "http://example.org", NULL, 0, verdict, &e),
 		ERR_INVALID));
 	cr_expect(eq(
-		int, rest_init(&r, NULL, "vendor", "nonsense", NULL, 0, judge, &e), ERR_INVALID));
+		int, rest_init(&r, NULL, "vendor", "nonsense", NULL, 0, verdict, &e), ERR_INVALID));
 }
 
 /* ---- What is answered ---- */
@@ -221,7 +221,7 @@ static void expect_error(const char *answer, enum err want, const char *words)
 
 #define ANSWER(status, len, text) "HTTP/1.1 " status " X\r\nContent-Length: " len "\r\n\r\n" text
 
-Test(rest, a_refusal_is_told_in_the_vendors_words)
+Test(rest, a_refusal_is_reported_in_the_vendors_words)
 {
 	expect_error(ANSWER("404", "20", "{\"message\":\"no box\"}"), ERR_NOT_FOUND,
 		"vendor:one: looking: 404: no box");

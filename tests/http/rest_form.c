@@ -131,7 +131,7 @@ static void check_form(struct peer *p)
 	}
 }
 
-static enum err judge(const struct rest *r, const struct rest_ask *ask, int status,
+static enum err verdict(const struct rest *r, const struct rest_ask *ask, int status,
 	struct json_object *json, const struct http_answer *answer, struct error *e)
 {
 	(void)json, (void)answer;
@@ -152,7 +152,7 @@ Test(rest_form, a_large_file_is_sent_whole_to_an_escaped_path)
 
 	room_open(&r, check_form, NULL);
 	server_url(&r.server, "", url);
-	cr_assert(eq(int, rest_init(&rest, r.http, "vendor", url, NULL, 0, judge, &r.e), ERR_OK),
+	cr_assert(eq(int, rest_init(&rest, r.http, "vendor", url, NULL, 0, verdict, &r.e), ERR_OK),
 		"%s", r.e.text);
 	cr_expect(eq(int, rest_perform(&rest, NULL, &ask, NULL, &r.e), ERR_OK), "%s", r.e.text);
 	rest_release(&rest);

@@ -346,7 +346,7 @@ static void *throw_it(void *context)
 	return NULL;
 }
 
-static void answer_later(struct peer *p)
+static void answer_busy(struct peer *p)
 {
 	while (peer_read_request(p) && peer_say(p, AFTER("429", "8")))
 		;
@@ -362,7 +362,7 @@ Test(http_retry, a_pause_can_be_cancelled)
 	struct room r;
 
 	cr_assert(eq(int, cancel_init(&cancel, NULL), ERR_OK));
-	room_open(&r, answer_later, &cancel);
+	room_open(&r, answer_busy, &cancel);
 	pthread_create(&thread, NULL, throw_it, &r);
 	request = room_request(&r, HTTP_POST, 0);
 	cr_expect(eq(int, http_perform(r.http, &call, &request, &answer, &r.e), ERR_INTERRUPTED));

@@ -17,7 +17,7 @@
 
 TestSuite(http_secure, .fini = secure_close, .timeout = 300);
 
-Test(http_secure, an_unknown_authority_is_not_trusted)
+Test(http_secure, an_unknown_authority_is_refused)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	struct http_request request;
@@ -32,7 +32,7 @@ Test(http_secure, an_unknown_authority_is_not_trusted)
 }
 
 /* A daemon leaves the directory that the variable meant, and makes connections afterwards. */
-Test(http_secure, an_authority_named_by_a_relative_path_is_trusted_from_elsewhere)
+Test(http_secure, an_authority_named_by_a_relative_path_is_found_from_elsewhere)
 {
 	secure_open(SECURE_SERVER, "2", true);
 	http_free(secure.http);
@@ -44,7 +44,7 @@ Test(http_secure, an_authority_named_by_a_relative_path_is_trusted_from_elsewher
 }
 
 /* The authority is trusted, and has said nothing of this host. */
-Test(http_secure, a_certificate_of_another_name_is_not_trusted)
+Test(http_secure, a_certificate_of_another_name_is_refused)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	struct http_request request;

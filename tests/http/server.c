@@ -150,7 +150,7 @@ static void *serve_peer(void *context)
 static void *serve(void *context)
 {
 	struct server *s = context;
-	struct timeval patience = { .tv_sec = PATIENCE_S };
+	struct timeval limit = { .tv_sec = PATIENCE_S };
 	int fd;
 
 	while ((fd = accept(s->fd, NULL, NULL)) >= 0) {
@@ -161,8 +161,8 @@ static void *serve(void *context)
 			.fd = fd,
 			.number = s->connections,
 			.request = BUF_INIT(REQUEST_MAX) };
-		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 		pthread_mutex_lock(&s->lock);
 		pthread_create(&p->thread, NULL, serve_peer, p);
 		s->connections++;

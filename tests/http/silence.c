@@ -18,11 +18,11 @@ TestSuite(http_silence, .timeout = 300);
 static const struct call very_patient = { .progress_ms = 60000 };
 
 /* Before any request: so soon silence is doubted. */
-#define DOUBT_MS 50
+#define SUSPECT_MS 50
 
-static void doubt_soon(struct room *r)
+static void suspect_soon(struct room *r)
 {
-	r->http->silence.least_ms = DOUBT_MS;
+	r->http->silence.least_ms = SUSPECT_MS;
 }
 
 static enum err perform(struct room *r, unsigned flags, bool *may_have_arrived)
@@ -87,7 +87,7 @@ static void open_and_warm(struct room *r, void (*handler)(struct peer *p), struc
 
 	*a = (struct asked){ 0 };
 	room_open(r, handler, a);
-	doubt_soon(r);
+	suspect_soon(r);
 	cr_assert(eq(int, perform(r, HTTP_REPEATABLE, &ignored), ERR_OK), "%s", r->e.text);
 }
 
@@ -133,7 +133,7 @@ static void be_slow_as_a_whole(struct peer *p)
 		while (a->wanted > 1 && !a->probes)
 			usleep(1000);
 		if (a->wanted > 1)
-			usleep(10 * DOUBT_MS * 1000);
+			usleep(10 * SUSPECT_MS * 1000);
 		if (!peer_say(p, OK_ANSWER))
 			return;
 	}
@@ -160,13 +160,13 @@ static void answer_the_third(struct peer *p)
 		while (a->wanted == 2 && !asks_for(p, " / HTTP"))
 			usleep(1000);
 		if (a->wanted == 3)
-			usleep(4 * DOUBT_MS * 1000);
+			usleep(4 * SUSPECT_MS * 1000);
 		if (!peer_say(p, OK_ANSWER))
 			return;
 	}
 }
 
-Test(http_silence, a_slow_server_is_asked_twice_and_doubted_later_then)
+Test(http_silence, a_slow_server_is_asked_twice_and_gets_more_time_then)
 {
 	struct asked asked;
 	struct room r;
@@ -184,13 +184,13 @@ static void be_slow_once(struct peer *p)
 {
 	while (read_and_count(p)) {
 		if (p->server->requests > 1)
-			usleep(6 * DOUBT_MS * 1000);
+			usleep(6 * SUSPECT_MS * 1000);
 		if (!peer_say(p, OK_ANSWER))
 			return;
 	}
 }
 
-Test(http_silence, an_answer_that_may_take_long_is_not_doubted)
+Test(http_silence, an_answer_that_may_take_long_is_not_suspected)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	struct http_request request;
@@ -298,7 +298,7 @@ Test(http_silence, connections_that_died_together_are_dropped_once)
 	struct room r;
 
 	room_open(&r, answer_together, &asked);
-	doubt_soon(&r);
+	suspect_soon(&r);
 	request = room_request(&r, HTTP_POST, HTTP_REPEATABLE);
 	for (int n = 0; n < 2; n++)
 		x[n] = room_begin(&r, &request);
@@ -330,7 +330,7 @@ Test(http_silence, an_answer_whose_connection_dies_ends)
 	struct room r;
 
 	room_open(&r, die_inside_the_answer, &asked);
-	doubt_soon(&r);
+	suspect_soon(&r);
 	request = room_request(&r, HTTP_GET, HTTP_REPEATABLE);
 	cr_expect(eq(int, http_perform(r.http, &very_patient, &request, &answer, &r.e),
 		ERR_UNREACHABLE));
@@ -358,7 +358,7 @@ Test(http_silence, a_command_that_lasts_is_waited_for_while_its_connection_lives
 	bool ignored;
 
 	room_open(&r, answer_late, &asked);
-	doubt_soon(&r);
+	suspect_soon(&r);
 	cr_expect(eq(int, perform_slow(&r, 0, &ignored), ERR_OK), "%s", r.e.text);
 	expect_wanted(&asked, 1);
 	cr_expect(eq(int, r.server.connections, 1));

@@ -105,7 +105,7 @@ Test(http_upload, a_body_in_memory_arrives_whole)
 	free(body);
 }
 
-static void count_told(struct progress *p)
+static void count_sent(struct progress *p)
 {
 	cr_expect(le(u64, p->sent, LONG));
 	atomic_fetch_add((atomic_uint *)(p + 1), 1);
@@ -116,20 +116,20 @@ Test(http_upload, who_waits_hears_how_much_has_left)
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	struct {
 		struct progress progress;
-		atomic_uint told;
+		atomic_uint sent_reports;
 	} caller = { .progress = progress_now() };
 	const struct call call = { .progress_ms = 60000, .progress = &caller.progress };
 	struct made made = { 0 };
 	struct room r;
 
-	caller.progress.told = count_told;
+	caller.progress.on_sent = count_sent;
 	room_open(&r, check_body, NULL);
 	struct http_request request = long_request(&r, &made, 0);
 
 	cr_assert(eq(int, http_perform(r.http, &call, &request, &answer, &r.e), ERR_OK), "%s",
 		r.e.text);
 	cr_expect(eq(u64, caller.progress.sent, LONG));
-	cr_expect(lt(uint, 0, caller.told));
+	cr_expect(lt(uint, 0, caller.sent_reports));
 	room_close(&r);
 }
 

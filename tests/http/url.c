@@ -51,7 +51,7 @@ Test(http_url, an_answer_sends_the_key_to_no_network_where_the_service_is_not_it
 	static const char private[] = "https://10.1.2.3:8443";
 	static const char here[] = "http://localhost:3000";
 	static const struct {
-		const char *told, *by;
+		const char *named, *by;
 		enum err want;
 	} rows[] = {
 		{ "https://proxy.example.net/toolbox", public, ERR_OK },
@@ -113,8 +113,9 @@ Test(http_url, an_answer_sends_the_key_to_no_network_where_the_service_is_not_it
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct error e = { 0 };
 
-		cr_expect(eq(int, http_check_told_url(rows[i].told, rows[i].by, &e), rows[i].want),
-			"%s by %s: %s", rows[i].told, rows[i].by, e.text);
+		cr_expect(
+			eq(int, http_check_named_url(rows[i].named, rows[i].by, &e), rows[i].want),
+			"%s by %s: %s", rows[i].named, rows[i].by, e.text);
 	}
 }
 

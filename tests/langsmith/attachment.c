@@ -116,7 +116,7 @@ Test(langsmith_reach, a_start_that_is_one_too_many_is_tried_again_when_the_servi
 }
 
 /* It would be waited for in vain: nobody else starts it. */
-Test(langsmith_reach, a_start_that_is_always_one_too_many_is_told)
+Test(langsmith_reach, a_start_that_always_exceeds_the_quota_is_reported)
 {
 	static const struct canned_row rows[] = {
 		FOUND,
@@ -179,7 +179,7 @@ Test(langsmith_reach, what_was_stopped_here_is_not_started_by_the_background)
 	cr_expect(eq(sz, p.done, 0));
 }
 
-Test(langsmith_reach, a_sandbox_in_use_is_not_doubted)
+Test(langsmith_reach, a_sandbox_in_use_is_not_suspected)
 {
 	static const struct canned_row rows[] = { FOUND, { LOOK, 200, box_ready, NULL } };
 	struct play p = { .answers = (enum err[]){ ERR_OK, ERR_OK } };

@@ -115,7 +115,7 @@ Test(langsmith_create, a_name_as_long_as_a_uuid_is_a_snapshots_name)
 	cr_expect(strstr(request_body(0), "\"snapshot_name\": \"deadbeef00") != NULL);
 }
 
-Test(langsmith_create, of_a_name_of_the_users_nothing_is_deleted_in_doubt)
+Test(langsmith_create, of_a_name_of_the_users_nothing_is_deleted_where_the_outcome_is_unknown)
 {
 	static const struct canned_row rows[] = { { "POST " BOXES " ", 0, NULL, NULL } };
 	const struct provider_config cfg = { .name = "mine" };
@@ -124,7 +124,7 @@ Test(langsmith_create, of_a_name_of_the_users_nothing_is_deleted_in_doubt)
 	cr_expect(eq(int, create(&cfg), ERR_UNREACHABLE));
 }
 
-Test(langsmith_create, a_quota_is_told_and_nothing_is_deleted)
+Test(langsmith_create, a_full_quota_is_reported_and_nothing_is_deleted)
 {
 	static const struct canned_row rows[] = { QUOTA, QUOTA, QUOTA, QUOTA };
 	const struct provider_config cfg = { 0 };

@@ -10,7 +10,7 @@ TestSuite(langsmith_verdict, .timeout = 300);
 #define CONTROL "/boxes/b1"
 #define DATA    "/execute"
 
-static enum err judge(const char *path, int status, const char *body, struct error *e)
+static enum err verdict_of(const char *path, int status, const char *body, struct error *e)
 {
 	const struct rest rest = { .vendor = "langsmith" };
 	const struct rest_ask ask = { .path = path, .what = "asking", .id = "b1" };
@@ -20,7 +20,7 @@ static enum err judge(const char *path, int status, const char *body, struct err
 	answer.status = status;
 	buf_add_string(&answer.body, body);
 	rest_parse(&answer.body, &json);
-	return langsmith_judge(&rest, &ask, status, json, &answer, e);
+	return langsmith_verdict(&rest, &ask, status, json, &answer, e);
 }
 
 #define TYPED(type, message) "{\"detail\":{\"error\":\"" type "\",\"message\":\"" message "\"}}"
@@ -48,7 +48,7 @@ Test(langsmith_verdict, errors_come_in_four_forms_and_as_pages)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct error e = { 0 };
 
-		cr_expect(eq(int, judge(CONTROL, 418, cases[i].body, &e), ERR_PROTOCOL));
+		cr_expect(eq(int, verdict_of(CONTROL, 418, cases[i].body, &e), ERR_PROTOCOL));
 		cr_expect(strstr(e.text, cases[i].words) != NULL, "%zu: %s", i, e.text);
 		cr_expect(strstr(e.text, "langsmith:b1: ") == e.text, "%s", e.text);
 	}
@@ -98,7 +98,7 @@ Test(langsmith_verdict, kinds)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct error e = { 0 };
 
-		cr_expect(eq(int, judge(cases[i].path, cases[i].status, cases[i].body, &e),
+		cr_expect(eq(int, verdict_of(cases[i].path, cases[i].status, cases[i].body, &e),
 				  cases[i].want),
 			"%zu: %s", i, e.text);
 	}
@@ -109,7 +109,7 @@ Test(langsmith_verdict, the_id_of_an_error_hides_no_errno)
 	struct error e = { 0 };
 
 	cr_expect(eq(int,
-		judge(DATA, 500,
+		verdict_of(DATA, 500,
 			"{\"detail\":{\"error\":\"WriteError\",\"message\":\"open /a: not a "
 			"directory\","
 			"\"error_id\":\"x7\"}}",
@@ -122,7 +122,7 @@ Test(langsmith_verdict, a_refused_key_names_the_way_out)
 {
 	struct error e = { 0 };
 
-	cr_expect(eq(int, judge(CONTROL, 403, "{\"detail\":\"Forbidden\"}", &e), ERR_AUTH));
+	cr_expect(eq(int, verdict_of(CONTROL, 403, "{\"detail\":\"Forbidden\"}", &e), ERR_AUTH));
 	cr_expect(strstr(e.text, "LANGSMITH_API_KEY") != NULL, "%s", e.text);
 	cr_expect(strstr(e.text, "Forbidden") != NULL, "%s", e.text);
 }

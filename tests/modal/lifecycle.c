@@ -365,7 +365,7 @@ Test(modal_life, a_repeated_creation_makes_one)
 	delete (id);
 }
 
-Test(modal_life, a_name_that_is_taken_is_told)
+Test(modal_life, a_name_that_is_taken_is_reported)
 {
 	const struct provider_config cfg = { .name = "mine" };
 	struct error e = { 0 };
@@ -376,7 +376,7 @@ Test(modal_life, a_name_that_is_taken_is_told)
 	delete (id);
 }
 
-Test(modal_life, a_wrong_token_is_told_at_once)
+Test(modal_life, a_wrong_token_is_reported_at_once)
 {
 	const struct provider_config cfg = { 0 };
 	struct error e = { 0 };
@@ -426,7 +426,7 @@ static long asked_with_wishes(int status, double seconds, int times, enum err wa
 	return modal_server_count(&server, "AppList");
 }
 
-Test(modal_life, a_credential_that_is_said_back_is_not_told)
+Test(modal_life, a_credential_in_an_answer_is_masked)
 {
 	static const char *const names[] = { "MODAL_TOKEN_ID", "MODAL_TOKEN_SECRET" };
 	const struct provider_config cfg = { 0 };
@@ -456,7 +456,7 @@ Test(modal_life, the_servers_wishes_are_obeyed_for_so_long)
 	cr_expect(eq(long, asked_with_wishes(14, 0.4, 2, ERR_OK), 3));
 }
 
-Test(modal_life, plain_http_is_told_to_have_no_http_2)
+Test(modal_life, plain_http_is_reported_to_have_no_http_2)
 {
 	const struct provider_config cfg = { 0 };
 	struct error e = { 0 };

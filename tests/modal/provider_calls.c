@@ -288,14 +288,14 @@ static enum err drop(
 	return ERR_OK;
 }
 
-struct heard {
+struct received {
 	char out[64], err[64];
 };
 
-static enum err hear(
+static enum err receive(
 	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
 {
-	struct heard *h = context;
+	struct received *h = context;
 
 	(void)e;
 	strncat(stream == STREAM_OUT ? h->out : h->err, bytes, len);
@@ -303,7 +303,7 @@ static enum err hear(
 }
 
 /* The worker says a code, which may be 0, or a signal. */
-Test(modal_calls, a_code_and_a_signal_are_told_apart)
+Test(modal_calls, a_code_and_a_signal_are_distinguished)
 {
 	static const struct {
 		const char *command;
@@ -321,17 +321,17 @@ Test(modal_calls, a_code_and_a_signal_are_told_apart)
 	}
 }
 
-Test(modal_calls, both_outputs_are_told_apart)
+Test(modal_calls, both_outputs_are_distinguished)
 {
 	const char *const argv[] = { "/bin/sh", "-c", "echo out; echo err >&2", NULL };
-	struct heard heard = { { "" }, { "" } };
+	struct received received = { { "" }, { "" } };
 	struct error e = { 0 };
 	int code = -1;
 
-	modal_run(modal_of(server.p), NULL, argv, 0, NULL, hear, &heard, &code, &e);
+	modal_run(modal_of(server.p), NULL, argv, 0, NULL, receive, &received, &code, &e);
 	cr_expect(eq(int, e.kind, ERR_OK), "%s", e.text);
-	cr_expect(eq(str, heard.out, "out\n"));
-	cr_expect(eq(str, heard.err, "err\n"));
+	cr_expect(eq(str, received.out, "out\n"));
+	cr_expect(eq(str, received.err, "err\n"));
 }
 
 /* Its worker is there and says of this program that it is not: that is not asked for good. */
@@ -347,7 +347,7 @@ Test(modal_calls, a_program_that_is_lost_for_good_is_given_up)
 	cr_expect(eq(int, e.kind, ERR_UNREACHABLE), "%s", e.text);
 }
 
-Test(modal_calls, a_file_that_cannot_be_stored_is_told)
+Test(modal_calls, a_file_that_cannot_be_stored_is_reported)
 {
 	const struct remote_upload upload = { "/no/such/directory/file", "x", 1 };
 	struct error e = { 0 };

@@ -83,10 +83,10 @@ Test(modal_access, an_answer_names_no_worker_and_no_tunnel_on_this_machine)
 	struct modal_control *c = NULL;
 
 	cr_assert(eq(int, modal_control_new(&c, NULL, &settings, NULL), ERR_OK));
-	cr_expect(eq(int, modal_control_check_told(c, "https://w.example", NULL), ERR_OK));
-	cr_expect(eq(int, modal_control_check_told(c, "https://localhost", NULL), ERR_PROTOCOL));
-	cr_expect(eq(int, modal_control_check_told_host(c, "52.1.2.3", NULL), ERR_OK));
-	cr_expect(eq(int, modal_control_check_told_host(c, "127.0.0.1", NULL), ERR_PROTOCOL));
-	cr_expect(eq(int, modal_control_check_told_host(c, "x/y?z", NULL), ERR_PROTOCOL));
+	cr_expect(eq(int, modal_control_check_named(c, "https://w.example", NULL), ERR_OK));
+	cr_expect(eq(int, modal_control_check_named(c, "https://localhost", NULL), ERR_PROTOCOL));
+	cr_expect(eq(int, modal_control_check_named_host(c, "52.1.2.3", NULL), ERR_OK));
+	cr_expect(eq(int, modal_control_check_named_host(c, "127.0.0.1", NULL), ERR_PROTOCOL));
+	cr_expect(eq(int, modal_control_check_named_host(c, "x/y?z", NULL), ERR_PROTOCOL));
 	modal_control_free(c);
 }

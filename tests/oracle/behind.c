@@ -45,17 +45,17 @@ bool behind_takes(const struct behind *w, const struct call *c)
 bool behind_sync(const struct behind *w)
 {
 	int fd = w->sync_path ? open(w->sync_path, O_WRONLY | O_CLOEXEC) : -1;
-	bool told = fd >= 0 && write(fd, "\n", 1) == 1;
+	bool written = fd >= 0 && write(fd, "\n", 1) == 1;
 
 	/* The close is what does it. */
-	if (w->sync_path && (fd < 0 || close(fd) || !told)) {
+	if (w->sync_path && (fd < 0 || close(fd) || !written)) {
 		perror(w->sync_path);
 		return false;
 	}
 	return true;
 }
 
-bool behind_settle(struct behind *w)
+bool behind_drain(struct behind *w)
 {
 	side_close_slots(&w->a);
 	side_close_slots(&w->b);

@@ -26,4 +26,4 @@ bool behind_takes(const struct behind *w, const struct call *c);
 /* The directory has what was done on the mount, which checks what it knows. false: it cannot be told, said on stderr. */
 bool behind_sync(const struct behind *w);
 /* After the call: descriptors that it opened are closed, and the mount knows. */
-bool behind_settle(struct behind *w);
+bool behind_drain(struct behind *w);

@@ -224,36 +224,36 @@ static void report_outcomes(struct lockstep *l, const struct outcome *a, const s
 		text_first_difference(&a->facts, &b->facts, &l->difference);
 }
 
-static void settle_where(const struct side *s, const struct where *w)
+static void sync_where(const struct side *s, const struct where *w)
 {
 	static char directory[sizeof w->path];
 	int dir = w->base == BASE_SLOT ? s->slot[w->slot] : s->root;
 
-	side_settle_path(dir, w->path);
+	side_sync_path(dir, w->path);
 	parent_path(w->path, directory);
-	side_settle_path(dir, directory);
+	side_sync_path(dir, directory);
 }
 
-static void settle_side(const struct side *s, const struct call *c)
+static void sync_side(const struct side *s, const struct call *c)
 {
-	side_settle(s);
+	side_sync(s);
 	if (c->op->uses & USES_PATH)
-		settle_where(s, &c->at[0]);
+		sync_where(s, &c->at[0]);
 	if (c->op->uses & USES_PATH2)
-		settle_where(s, &c->at[1]);
+		sync_where(s, &c->at[1]);
 }
 
 /* What the call may change, on both sides: a close gives up locks. */
-static void settle(struct lockstep *l, const struct call *c)
+static void sync_changed(struct lockstep *l, const struct call *c)
 {
 	if (!l->changes_follow)
 		return;
-	settle_side(&l->a, c);
-	settle_side(&l->b, c);
+	sync_side(&l->a, c);
+	sync_side(&l->b, c);
 }
 
 /* All of it. */
-static void settle_all(struct lockstep *l)
+static void sync_all(struct lockstep *l)
 {
 	if (!behind_sync(&l->writer))
 		exit(2);
@@ -266,7 +266,7 @@ static bool goes_behind(struct lockstep *l, const struct call *c)
 		return false;
 	side_close_slots(&l->a);
 	side_close_slots(&l->b);
-	settle_all(l);
+	sync_all(l);
 	return true;
 }
 
@@ -279,7 +279,7 @@ static bool step(struct lockstep *l, const struct call *c)
 	bool look_closer = is_behind || (l->times_every && c->step % l->times_every == 0);
 
 	if (look_closer) {
-		settle(l, c);
+		sync_changed(l, c);
 		look(&l->a, c, &before_a);
 		look(&l->b, c, &before_b);
 		if (l->times_are_coarse)
@@ -295,7 +295,7 @@ static bool step(struct lockstep *l, const struct call *c)
 		text_clear(&a.facts);
 		text_add(&a.facts, "%s", b.facts.bytes ? b.facts.bytes : "");
 	}
-	if (is_behind && !behind_settle(&l->writer))
+	if (is_behind && !behind_drain(&l->writer))
 		exit(2);
 	if (look_closer) {
 		/* To check what it knows A reads directories. */
@@ -337,7 +337,7 @@ static bool compare_all(struct lockstep *l)
 	behind.nlink = false;
 	if (!compare_trees(l, l->a.top, &l->rules, ""))
 		return false;
-	settle_all(l);
+	sync_all(l);
 	if (l->changes_follow && !compare_trees(l, l->a.top, &l->rules, " (once A has it all)"))
 		return false;
 	return l->behind < 0 || compare_trees(l, l->behind, &behind, " (A seen from behind)");
@@ -381,7 +381,7 @@ bool lockstep_run(struct lockstep *l)
 	umask(022);
 	if (!side_begin(&l->a) || !side_begin(&l->b))
 		exit(2);
-	settle_all(l);
+	sync_all(l);
 	if (l->writer.every && !behind_begin(&l->writer, l->behind_path, &l->b))
 		exit(2);
 	same = run_steps(l);

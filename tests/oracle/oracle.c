@@ -22,7 +22,7 @@
 struct options {
 	uint64_t seed;
 	unsigned long ops, from, sabotage_step;
-	unsigned tree_every, times_every, patience_s;
+	unsigned tree_every, times_every, limit_s;
 	bool as_users, plain_modes, minimize, no_atime, no_nanos, quiet, changes_follow;
 	unsigned second_writer;
 	const char *without, *behind, *sync, *a, *b;
@@ -134,7 +134,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 	case KEY_TREE: o->tree_every = (unsigned)number(arg, state); break;
 	case KEY_TIMES: o->times_every = (unsigned)number(arg, state); break;
 	case KEY_BEHIND: o->behind = arg; break;
-	case KEY_PATIENCE: o->patience_s = (unsigned)number(arg, state); break;
+	case KEY_PATIENCE: o->limit_s = (unsigned)number(arg, state); break;
 	case KEY_PLAIN_MODES: o->plain_modes = true; break;
 	case KEY_CHANGES_FOLLOW: o->changes_follow = true; break;
 	case KEY_SECOND_WRITER: o->second_writer = (unsigned)number(arg, state); break;
@@ -305,7 +305,7 @@ static void minimize(struct lockstep *l, const struct lockstep *original)
 	still_differs(l, original);
 }
 
-static int judge(struct lockstep *l, const struct options *o)
+static int run_and_report(struct lockstep *l, const struct options *o)
 {
 	struct lockstep original = *l;
 	struct timespec begin, end;
@@ -338,7 +338,7 @@ int main(int argc, char **argv)
 		.ops = 20000,
 		.tree_every = 500,
 		.times_every = 3,
-		.patience_s = 300,
+		.limit_s = 300,
 		.sabotage_step = 1000 };
 	static struct lockstep l;
 	int status;
@@ -354,8 +354,8 @@ int main(int argc, char **argv)
 	}
 	if (!set_up(&l, &o))
 		return 2;
-	lockstep_watch(&l, o.patience_s);
-	status = judge(&l, &o);
+	lockstep_watch(&l, o.limit_s);
+	status = run_and_report(&l, &o);
 	side_close(&l.a);
 	side_close(&l.b);
 	text_release(&l.difference);

@@ -190,14 +190,14 @@ bool side_begin(struct side *s)
 	return make_folders(s->root);
 }
 
-void side_settle(const struct side *s)
+void side_sync(const struct side *s)
 {
 	for (int i = 0; i < SLOTS; i++)
 		if (s->slot[i] >= 0)
 			fsync(s->slot[i]);
 }
 
-void side_settle_path(int dir, const char *path)
+void side_sync_path(int dir, const char *path)
 {
 	struct stat st;
 	int fd;

@@ -28,8 +28,8 @@ bool side_begin(struct side *s);
 /* The folder that a trace works in below another way to the same directory; -1: errno. */
 int side_open_work(int top);
 /* fsync of each descriptor of the trace; of what a path names, where that is a file or a directory. */
-void side_settle(const struct side *s);
-void side_settle_path(int dir, const char *path);
+void side_sync(const struct side *s);
+void side_sync_path(int dir, const char *path);
 /* Closes every descriptor of the trace. */
 void side_close_slots(struct side *s);
 /* Closes what the trace left open and removes everything. */

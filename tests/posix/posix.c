@@ -126,7 +126,7 @@ const char *long_name(size_t n)
 
 /* ---- Times ---- */
 
-static bool later(const struct timespec *a, const struct timespec *b)
+static bool is_after(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
@@ -138,7 +138,7 @@ static void wait_for_tick(void)
 	clock_gettime(CLOCK_REALTIME_COARSE, &before);
 	do
 		clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	while (!later(&now, &before));
+	while (!is_after(&now, &before));
 }
 
 void make_old(const char *path)
@@ -162,8 +162,8 @@ enum moved moved_since(const char *path, const struct stat *before)
 {
 	struct stat now = stat_of(path);
 
-	return (later(&now.st_mtim, &before->st_mtim) ? MOVED_MTIME : 0) |
-		(later(&now.st_ctim, &before->st_ctim) ? MOVED_CTIME : 0);
+	return (is_after(&now.st_mtim, &before->st_mtim) ? MOVED_MTIME : 0) |
+		(is_after(&now.st_ctim, &before->st_ctim) ? MOVED_CTIME : 0);
 }
 
 /* ---- Running ---- */

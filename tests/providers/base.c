@@ -20,7 +20,7 @@ TestSuite(base_call, .timeout = 60);
 
 /* ---- Errors ---- */
 
-Test(base_error, what_is_told_has_no_control_characters)
+Test(base_error, an_error_has_no_control_characters)
 {
 	struct error e;
 

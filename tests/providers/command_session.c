@@ -11,15 +11,16 @@
 
 TestSuite(command_session, .timeout = 300);
 
-struct heard {
+struct received {
 	const struct session *session;
 	size_t errors; /* bytes */
 	char last[16]; /* of standard error */
 };
 
-static enum err hear(void *context, bool is_error, const void *bytes, size_t len, struct error *e)
+static enum err receive(
+	void *context, bool is_error, const void *bytes, size_t len, struct error *e)
 {
-	struct heard *h = context;
+	struct received *h = context;
 	size_t kept = len < sizeof h->last - 1 ? len : sizeof h->last - 1;
 
 	if (!is_error)
@@ -33,7 +34,7 @@ static enum err hear(void *context, bool is_error, const void *bytes, size_t len
 }
 
 /* Its exit code; everything that it says is heard. */
-static int follow(const char *script, struct heard *h)
+static int follow(const char *script, struct received *h)
 {
 	const char *const argv[] = { "sh", "-c", script, NULL };
 	AUTO_WORDS struct words words = { 0 };
@@ -41,24 +42,24 @@ static int follow(const char *script, struct heard *h)
 	struct error e = { 0 };
 	int exit_code = -1;
 
-	*h = (struct heard){ .session = &s };
+	*h = (struct received){ .session = &s };
 	words_add_all(&words, argv);
 	cr_assert(zero(int, session_start(&s, &words, 0, &e)), "%s", e.text);
 	session_send_end(&s);
-	cr_expect(zero(int, session_follow(&s, NULL, hear, h, &exit_code, &e)), "%s", e.text);
+	cr_expect(zero(int, session_follow(&s, NULL, receive, h, &exit_code, &e)), "%s", e.text);
 	return exit_code;
 }
 
 Test(command_session, what_writes_errors_in_the_background_for_ever_is_not_waited_for)
 {
-	struct heard h;
+	struct received h;
 
 	cr_expect(eq(int, follow("yes >&2 & exec >&- 2>&-; exit 3", &h), 3));
 }
 
-Test(command_session, what_it_said_last_is_heard)
+Test(command_session, its_last_output_is_received)
 {
-	struct heard h;
+	struct received h;
 
 	cr_expect(eq(int, follow("exec >&-; yes | head -c 50000 >&2; echo over >&2", &h), 0));
 	cr_expect(eq(sz, h.errors, 50005));

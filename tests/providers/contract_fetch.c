@@ -152,7 +152,7 @@ BEHAVIOUR(fetch, a_file_that_is_another_is_stale)
 	fetched_release(f, 2);
 }
 
-BEHAVIOUR(fetch, a_file_that_others_renamed_is_read_and_told_of)
+BEHAVIOUR(fetch, a_file_that_others_renamed_is_read_and_reported)
 {
 	struct fetch_item items[2];
 	struct fetched f[2];

@@ -247,7 +247,7 @@ BEHAVIOUR(journal, a_file_that_was_changed_since_is_a_conflict)
 		eq(int, apply_one(s, CHANGE(RENAME, "g", .path2 = "f", .version = g)).err, ERR_OK));
 }
 
-BEHAVIOUR(journal, what_was_done_before_is_told_with_what_it_left_then)
+BEHAVIOUR(journal, a_change_that_was_done_before_is_answered_with_what_it_left_then)
 {
 	const struct change change = CHANGE(WRITE, "f", TEXT("ours"));
 	const struct apply_request request = {

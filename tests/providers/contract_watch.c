@@ -216,7 +216,7 @@ BEHAVIOUR(watch, reports_what_others_do)
 BEHAVIOUR(watch, tells_the_attributes_of_what_is_there)
 {
 	struct watcher *w;
-	struct attr told, now;
+	struct attr reported, now;
 
 	outside_write_text(s, "f", "x");
 	w = start_watch(s);
@@ -224,14 +224,14 @@ BEHAVIOUR(watch, tells_the_attributes_of_what_is_there)
 		return;
 	outside_chmod(s, "f", 0600);
 	cr_expect(is_seen_soon(w, WATCH_ATTR, "f"));
-	told = attr_seen(w, WATCH_ATTR, "f");
+	reported = attr_seen(w, WATCH_ATTR, "f");
 	now = outside_attr(s, "f");
-	cr_expect(told.dev == now.dev && told.ino == now.ino && told.size == 1);
-	cr_expect(eq(u32, told.mode, now.mode));
-	cr_expect(eq(long, told.ctime.tv_sec, now.ctime.tv_sec));
-	cr_expect(eq(long, told.ctime.tv_nsec, now.ctime.tv_nsec));
-	cr_expect(eq(long, told.mtime.tv_sec, now.mtime.tv_sec));
-	cr_expect(eq(long, told.mtime.tv_nsec, now.mtime.tv_nsec));
+	cr_expect(reported.dev == now.dev && reported.ino == now.ino && reported.size == 1);
+	cr_expect(eq(u32, reported.mode, now.mode));
+	cr_expect(eq(long, reported.ctime.tv_sec, now.ctime.tv_sec));
+	cr_expect(eq(long, reported.ctime.tv_nsec, now.ctime.tv_nsec));
+	cr_expect(eq(long, reported.mtime.tv_sec, now.mtime.tv_sec));
+	cr_expect(eq(long, reported.mtime.tv_nsec, now.mtime.tv_nsec));
 	stop_watch(w);
 }
 

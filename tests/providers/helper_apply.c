@@ -727,7 +727,7 @@ Test(helper_apply, a_foreign_file_is_not_lifted)
 
 /* ---- Batches ---- */
 
-Test(helper_apply, what_needs_a_later_change_is_skipped)
+Test(helper_apply, a_change_that_needs_a_following_one_is_skipped)
 {
 	const struct change changes[] = {
 		CHANGE_ROW(CREATE, "f", .mode = 0644, .needs = 2),

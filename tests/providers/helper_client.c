@@ -219,7 +219,7 @@ static void *work(void *context)
 	return NULL;
 }
 
-Test(helper_client, many_threads_at_once_each_hear_their_own_answer)
+Test(helper_client, many_threads_at_once_each_get_their_own_answer)
 {
 	struct worker workers[WORKERS];
 	size_t entries;
@@ -266,7 +266,7 @@ static bool read_full(int fd, void *dst, size_t len)
 }
 
 /* The next frame and its payload; false at the end of the stream. */
-static bool hear(struct frame *f, struct buf *payload)
+static bool receive(struct frame *f, struct buf *payload)
 {
 	unsigned char header[FRAME_HEADER_SIZE];
 
@@ -309,7 +309,7 @@ static void answer_hello(uint32_t version)
 	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
 	struct frame f;
 
-	cr_assert(hear(&f, &payload));
+	cr_assert(receive(&f, &payload));
 	buf_reset(&payload);
 	wire_put_hello(&payload,
 		&(struct hello){ .version = version,
@@ -320,13 +320,13 @@ static void answer_hello(uint32_t version)
 }
 
 /* The first request behind the hello. */
-static struct frame hear_request(void)
+static struct frame receive_request(void)
 {
 	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
 	struct frame f;
 
 	answer_hello(WIRE_VERSION);
-	cr_assert(hear(&f, &payload));
+	cr_assert(receive(&f, &payload));
 	return f;
 }
 
@@ -386,7 +386,7 @@ Test(helper_client, a_helper_that_reads_nothing_is_a_timeout_too)
 
 static void play_signs_of_life(void)
 {
-	struct frame f = hear_request();
+	struct frame f = receive_request();
 
 	for (int i = 0; i < SIGNS; i++) {
 		poll(NULL, 0, scene.sign_ms);
@@ -418,12 +418,12 @@ Test(helper_client, signs_of_life_put_the_deadline_off)
 static void play_cancelled(void)
 {
 	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
-	struct frame first = hear_request(), f;
+	struct frame first = receive_request(), f;
 
 	cancel_throw(&scene.cancel);
-	cr_assert(hear(&f, &payload));
+	cr_assert(receive(&f, &payload));
 	scene.seen = f.type == FRAME_CANCEL && f.id == first.id;
-	cr_assert(hear(&f, &payload));
+	cr_assert(receive(&f, &payload));
 	say_end(first.id, ERR_IO, "too late");
 	say_end(f.id, ERR_BUSY, "in time");
 	wait_for_end();
@@ -446,14 +446,14 @@ Test(helper_client, a_cancelled_call_returns_and_its_late_answer_is_nobodys)
 static void play_cancelled_halfway(void)
 {
 	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
-	struct frame first = hear_request(), f;
+	struct frame first = receive_request(), f;
 
 	cancel_throw(&scene.cancel);
 	do
-		cr_assert(hear(&f, &payload));
+		cr_assert(receive(&f, &payload));
 	while (f.type == FRAME_MORE);
 	scene.seen = first.type == FRAME_MORE && f.type == FRAME_CANCEL && f.id == first.id;
-	cr_assert(hear(&f, &payload));
+	cr_assert(receive(&f, &payload));
 	say_end(f.id, ERR_BUSY, "next");
 	wait_for_end();
 }
@@ -476,7 +476,7 @@ Test(helper_client, a_call_cancelled_while_it_is_sent_ends_at_a_frame)
 
 static void play_cut_frame(void)
 {
-	struct frame f = hear_request();
+	struct frame f = receive_request();
 	unsigned char header[FRAME_HEADER_SIZE];
 
 	frame_encode(header, &(struct frame){ FRAME_ITEMS, f.id, 1000 });
@@ -486,20 +486,20 @@ static void play_cut_frame(void)
 
 static void play_cut_header(void)
 {
-	hear_request();
+	receive_request();
 	cr_expect(write(scene.out, "SbX", 3) == 3);
 }
 
 static void play_garbage(void)
 {
-	hear_request();
+	receive_request();
 	cr_expect(write(scene.out, "bash: sandboxfs-helper: not found\n", 34) == 34);
 	wait_for_end();
 }
 
 static void play_requests(void)
 {
-	struct frame f = hear_request();
+	struct frame f = receive_request();
 
 	say(FRAME_LIST, f.id, NULL);
 	wait_for_end();
@@ -530,7 +530,7 @@ static const struct {
 	{ play_last_words, ERR_NO_MEMORY, "no room here" },
 };
 
-Test(helper_client, a_stream_that_breaks_fails_this_call_and_every_later_one)
+Test(helper_client, a_stream_that_breaks_fails_this_call_and_all_that_follow)
 {
 	for (size_t i = 0; i < COUNT(breaks); i++) {
 		size_t entries;
@@ -603,7 +603,7 @@ static void play_answers(void)
 	answer_hello(WIRE_VERSION);
 	for (size_t n = 0; n < answers_count; n++) {
 		do
-			cr_assert(hear(&f, &payload));
+			cr_assert(receive(&f, &payload));
 		while (f.type == FRAME_CANCEL);
 		buf_reset(&payload);
 		put_answer(&payload, n);
@@ -767,7 +767,7 @@ static void play_unasked_item(void)
 {
 	static const struct list_item end = { .kind = LIST_END, .space.block_size = 4096 };
 	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
-	struct frame f = hear_request();
+	struct frame f = receive_request();
 
 	wire_put_watch_event(&payload, &(struct watch_event){ .kind = WATCH_ITEM, .item = &end });
 	say(FRAME_ITEMS, f.id, &payload);
@@ -784,11 +784,11 @@ static void put_command_lie(struct buf *payload, size_t n)
 		.kind = COMMAND_OUT, .next = 2, .bytes = "x", .len = 1
 	};
 	static const struct command_piece end = { .kind = COMMAND_ENDED, .next = 3 };
-	static const struct command_piece *const told[][3] = { { &out, &out, &end },
+	static const struct command_piece *const pieces[][3] = { { &out, &out, &end },
 		{ &out, &end, &end }, { &out, &end, NULL } };
 
-	for (int i = 0; i < 3 && told[n][i]; i++)
-		wire_put_command_piece(payload, told[n][i]);
+	for (int i = 0; i < 3 && pieces[n][i]; i++)
+		wire_put_command_piece(payload, pieces[n][i]);
 }
 
 static enum err ignore_event(void *context, const struct watch_event *event, struct error *e)

@@ -182,7 +182,7 @@ static pid_t supervisor_of(void)
 	return record_supervisor(fd);
 }
 
-Test(helper_command, that_its_supervisor_was_killed_is_told)
+Test(helper_command, a_killed_supervisor_is_reported)
 {
 	struct command_request request = request_of("echo up; read line <fifo");
 

@@ -29,14 +29,15 @@ TestSuite(helper_fence, .init = set_up, .fini = tear_down, .timeout = 300);
 
 /* ---- Batches of one write each ---- */
 
-static enum err apply(bool is_plain, uint64_t number, struct settled settled, const char *text)
+static enum err apply(
+	bool is_plain, uint64_t number, struct closed_batches closed, const char *text)
 {
 	const struct call call = { .progress_ms = 100 };
 	const struct change change = CHANGE(WRITE, "f", .data = text, .data_len = strlen(text));
 	const struct apply_request request = { .journal = { 0xab, [15] = 0x01 },
 		.first_sequence = number,
 		.is_plain = is_plain,
-		.settled = settled,
+		.closed = closed,
 		.changes = &change,
 		.changes_count = 1 };
 	struct change_result result;
@@ -49,9 +50,9 @@ static enum err apply(bool is_plain, uint64_t number, struct settled settled, co
 
 /* All below `below` are settled, but those named behind it. */
 #define plain(number, text, below, ...)                                                            \
-	apply(true, number, (struct settled){ below, { __VA_ARGS__ } }, text)
+	apply(true, number, (struct closed_batches){ below, { __VA_ARGS__ } }, text)
 #define recorded(number, text, below, ...)                                                         \
-	apply(false, number, (struct settled){ below, { __VA_ARGS__ } }, text)
+	apply(false, number, (struct closed_batches){ below, { __VA_ARGS__ } }, text)
 
 static void expect_text(const char *want)
 {
@@ -117,7 +118,7 @@ Test(helper_fence, a_copy_does_nothing_while_an_older_one_is_to_come)
 
 /* ---- Which are not ---- */
 
-Test(helper_fence, those_that_are_sent_beside_each_other_come_in_any_order)
+Test(helper_fence, parallel_batches_arrive_in_any_order)
 {
 	cr_expect(eq(int, plain(3, "3", 3, 1, 2, 3), ERR_OK));
 	cr_expect(eq(int, recorded(4, "4", 4, 1, 2, 3), ERR_OK));
@@ -128,7 +129,7 @@ Test(helper_fence, those_that_are_sent_beside_each_other_come_in_any_order)
 	cr_expect(eq(int, plain(1, "1", 1, 1), ERR_OK));
 }
 
-Test(helper_fence, what_is_told_late_opens_nothing)
+Test(helper_fence, a_late_report_opens_nothing)
 {
 	cr_expect(eq(int, recorded(3, "second", 3), ERR_OK));
 	cr_expect(eq(int, recorded(1, "first.", 1, 1, 2), ERR_OK));

@@ -280,7 +280,7 @@ static const struct {
 	{ "Text\n", true },
 };
 
-Test(helper_frames, the_first_words_of_what_is_no_answer_are_told)
+Test(helper_frames, the_first_words_of_what_is_no_answer_are_reported)
 {
 	for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
 		struct player p = { .output = BUF_INIT(1000), .cut_after = SIZE_MAX };

@@ -81,7 +81,7 @@ static void tear_down(void)
 
 TestSuite(helper_layers, .init = set_up, .fini = tear_down, .timeout = 300);
 
-static struct attr told(const char *path)
+static struct attr attr_at(const char *path)
 {
 	AUTO_PLACE struct place p = PLACE_NONE;
 	struct attr attr = { 0 };
@@ -94,14 +94,14 @@ static struct attr told(const char *path)
 
 static struct expect same_as(const char *path)
 {
-	struct attr attr = told(path);
+	struct attr attr = attr_at(path);
 
 	return expect_of(&attr);
 }
 
 static struct version version_of(const char *path)
 {
-	struct attr attr = told(path);
+	struct attr attr = attr_at(path);
 
 	return (struct version){ .size = attr.size, .mtime = attr.mtime, .ctime = attr.ctime };
 }
@@ -213,7 +213,7 @@ Test(helper_layers, a_linked_file_that_was_only_opened_for_writing_has_its_versi
 	const struct expect file = same_as("one");
 
 	copy_up("tree/one");
-	cr_assert(ne(u64, told("one").ino, file.ino));
+	cr_assert(ne(u64, attr_at("one").ino, file.ino));
 	struct change_result r =
 		apply_one(&CHANGE(WRITE, "one", .target = file, .version = version, TEXT("TEXT")));
 
@@ -282,7 +282,7 @@ Test(helper_layers, a_linked_file_gets_one_more_name)
 		apply_one(&CHANGE(LINK, "one", .path2 = "third", .target = same_as("one")));
 
 	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why);
-	cr_expect(eq(u64, r.attr.ino, told("third").ino));
+	cr_expect(eq(u64, r.attr.ino, attr_at("third").ino));
 	cr_expect(eq(int, apply_one(&CHANGE(APPEND, "third", TEXT("+"))).err, ERR_OK));
 	expect_text("tree/one", "text+");
 	expect_text("tree/other", "text");

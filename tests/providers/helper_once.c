@@ -49,7 +49,7 @@ static const struct change make = CHANGE_ROW(CREATE, "new", .flags = CHANGE_EXCL
 static const struct change move = CHANGE_ROW(RENAME, "new", .path2 = "moved");
 static const struct change take_away = CHANGE_ROW(UNLINK, "f");
 
-Test(helper_once, whichever_comes_second_is_told_the_same)
+Test(helper_once, the_second_request_gets_the_same_answer)
 {
 	struct change_result first = ask(1, make), second = ask(1, make);
 

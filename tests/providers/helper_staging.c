@@ -59,7 +59,7 @@ Test(helper_staging, what_dead_mounts_left_goes_in_its_time)
 {
 	expect_after(STAGING_UNLINKED_S - 3600, 0);
 	expect_after(STAGING_UNLINKED_S + 3600, 1);
-	expect_after(STAGING_OWED_S + 3600, 2);
+	expect_after(STAGING_UNSYNCED_S + 3600, 2);
 }
 
 /* One change of a journal, under this number. */

@@ -211,7 +211,7 @@ Test(helper_sys, without_proc_files_are_opened_by_name_and_checked)
 	cr_expect(umount("/proc") == 0);
 }
 
-Test(helper_sys, a_sync_that_fails_is_told)
+Test(helper_sys, a_sync_that_fails_is_reported)
 {
 	shown_make(&shown, false);
 	scratch_write_text(&shown.scratch, "tree/f", "f");

@@ -29,14 +29,14 @@ static struct watching {
 	pthread_t thread;
 	struct cancel cancel;
 	pthread_mutex_t mutex;
-	pthread_cond_t heard;
+	pthread_cond_t received;
 	struct buf log;   /* one event a line; under mutex */
 	struct attr of_f; /* as it was told last of "f"; under mutex */
 	enum err result;
 	bool is_over; /* under mutex */
 	bool is_slow; /* does not read until `gate` opens; under mutex */
 } watching = { .mutex = PTHREAD_MUTEX_INITIALIZER,
-	.heard = PTHREAD_COND_INITIALIZER,
+	.received = PTHREAD_COND_INITIALIZER,
 	.log = BUF_INIT(64 << 20) };
 
 static void log_item(struct buf *log, const struct list_item *item)
@@ -68,7 +68,7 @@ static void log_event(struct buf *log, const struct watch_event *event)
 			log, "%c%s%s\n", marks[event->kind], event->path, event->is_dir ? "/" : "");
 }
 
-static enum err hear(void *context, const struct watch_event *event, struct error *e)
+static enum err receive(void *context, const struct watch_event *event, struct error *e)
 {
 	struct watching *w = context;
 
@@ -77,9 +77,9 @@ static enum err hear(void *context, const struct watch_event *event, struct erro
 	log_event(&w->log, event);
 	if (event->has_attr && !strcmp(event->path, "f"))
 		w->of_f = event->attr;
-	pthread_cond_broadcast(&w->heard);
+	pthread_cond_broadcast(&w->received);
 	while (w->is_slow)
-		pthread_cond_wait(&w->heard, &w->mutex);
+		pthread_cond_wait(&w->received, &w->mutex);
 	pthread_mutex_unlock(&w->mutex);
 	return ERR_OK;
 }
@@ -88,12 +88,12 @@ static void *watch(void *context)
 {
 	struct watching *w = context;
 	const struct call call = { .progress_ms = 1, .cancel = &w->cancel };
-	enum err k = helper_watch(w->root, &call, w->request, hear, w, NULL);
+	enum err k = helper_watch(w->root, &call, w->request, receive, w, NULL);
 
 	pthread_mutex_lock(&w->mutex);
 	w->result = k;
 	w->is_over = true;
-	pthread_cond_broadcast(&w->heard);
+	pthread_cond_broadcast(&w->received);
 	pthread_mutex_unlock(&w->mutex);
 	return NULL;
 }
@@ -111,15 +111,15 @@ static bool has_line(const char *text, const char *line)
 static bool hears_in(struct watching *w, const char *line, int within_s)
 {
 	struct timespec end;
-	bool heard, in_time = true;
+	bool received, in_time = true;
 
 	clock_gettime(CLOCK_REALTIME, &end);
 	end.tv_sec += within_s;
 	pthread_mutex_lock(&w->mutex);
-	while (!(heard = has_line(buf_text(&w->log), line)) && in_time && !w->is_over)
-		in_time = pthread_cond_timedwait(&w->heard, &w->mutex, &end) == 0;
+	while (!(received = has_line(buf_text(&w->log), line)) && in_time && !w->is_over)
+		in_time = pthread_cond_timedwait(&w->received, &w->mutex, &end) == 0;
 	pthread_mutex_unlock(&w->mutex);
-	return heard;
+	return received;
 }
 
 static bool hears(const char *line, int within_s)
@@ -127,10 +127,10 @@ static bool hears(const char *line, int within_s)
 	return hears_in(&watching, line, within_s);
 }
 
-#define expect_heard(line)                                                                         \
+#define expect_event(line)                                                                         \
 	cr_assert(hears(line, DEADLINE_S), "no '%s' in:\n%s", line, buf_text(&watching.log))
 
-static void forget_heard(void)
+static void forget_events(void)
 {
 	pthread_mutex_lock(&watching.mutex);
 	buf_reset(&watching.log);
@@ -138,27 +138,27 @@ static void forget_heard(void)
 	pthread_mutex_unlock(&watching.mutex);
 }
 
-static bool has_heard(const char *line)
+static bool has_event(const char *line)
 {
-	bool heard;
+	bool received;
 
 	pthread_mutex_lock(&watching.mutex);
-	heard = has_line(buf_text(&watching.log), line);
+	received = has_line(buf_text(&watching.log), line);
 	pthread_mutex_unlock(&watching.mutex);
-	return heard;
+	return received;
 }
 
 /* Events come in order: once this one is there, so are all before it. After an overflow the first may be lost as well. */
-static void expect_all_heard(void)
+static void expect_all_events(void)
 {
-	bool heard = false;
+	bool received = false;
 
-	for (int tries = 0; tries < DEADLINE_S && !heard; tries++) {
+	for (int tries = 0; tries < DEADLINE_S && !received; tries++) {
 		scratch_write_text(&shown.scratch, "tree/last", "");
 		cr_assert(unlinkat(shown.scratch.fd, "tree/last", 0) == 0);
-		heard = hears("-last", 1);
+		received = hears("-last", 1);
 	}
-	cr_assert(heard, "no '-last' in:\n%s", buf_text(&watching.log));
+	cr_assert(received, "no '-last' in:\n%s", buf_text(&watching.log));
 }
 
 static void start_watch_of(const struct root *root, const struct list_request *first)
@@ -170,7 +170,7 @@ static void start_watch_of(const struct root *root, const struct list_request *f
 	watching.request = &request;
 	cr_assert(eq(int, cancel_init(&watching.cancel, NULL), ERR_OK));
 	cr_assert(pthread_create(&watching.thread, NULL, watch, &watching) == 0);
-	expect_heard("!/");
+	expect_event("!/");
 }
 
 static void start_watch(const struct root *root)
@@ -211,18 +211,18 @@ Test(helper_watch, changes_of_links_and_directories_are_reported)
 	scratch_mkdir(&shown.scratch, "tree/d/e", 0755);
 	start_watch(&shown.root);
 	scratch_write_text(&shown.scratch, "tree/d/e/f", "text");
-	expect_heard("~d/e/f");
+	expect_event("~d/e/f");
 	rename_in("tree/d/e/f", "tree/g");
-	expect_heard("-d/e/f");
-	expect_heard("+g");
+	expect_event("-d/e/f");
+	expect_event("+g");
 	cr_assert(symlinkat("x", shown.scratch.fd, "tree/l") == 0);
-	expect_heard("+l");
+	expect_event("+l");
 	cr_assert(fchmodat(shown.scratch.fd, "tree/d", 0700, 0) == 0);
-	expect_heard("@d/");
+	expect_event("@d/");
 	cr_assert(unlinkat(shown.scratch.fd, "tree/d/e", AT_REMOVEDIR) == 0);
-	expect_heard("-d/e/");
+	expect_event("-d/e/");
 	cr_assert(fchmodat(shown.scratch.fd, "tree", 0700, 0) == 0);
-	expect_heard("@/");
+	expect_event("@/");
 	cr_expect(eq(int, stop_watch(), ERR_INTERRUPTED));
 }
 
@@ -235,7 +235,7 @@ Test(helper_watch, a_quiet_tree_is_no_stalled_call)
 	while (monotonic_ms() < begin + 20)
 		cr_assert(not(cancel_thrown(&watching.cancel)));
 	scratch_write_text(&shown.scratch, "tree/f", "");
-	expect_heard("+f");
+	expect_event("+f");
 	cr_expect(eq(int, stop_watch(), ERR_INTERRUPTED));
 }
 
@@ -247,11 +247,11 @@ Test(helper_watch, what_fills_a_new_directory_is_reported_too)
 	scratch_mkdir(&shown.scratch, "new/d", 0755);
 	scratch_write_text(&shown.scratch, "new/d/f", "");
 	rename_in("new", "tree/new");
-	expect_heard("+new/");
-	expect_heard("+new/d/");
-	expect_heard("+new/d/f");
+	expect_event("+new/");
+	expect_event("+new/d/");
+	expect_event("+new/d/f");
 	scratch_write_text(&shown.scratch, "tree/new/d/g", "");
-	expect_heard("+new/d/g");
+	expect_event("+new/d/g");
 	stop_watch();
 }
 
@@ -267,7 +267,7 @@ Test(helper_watch, a_chain_made_at_once_is_covered_to_its_end)
 	strcat(path, "/f");
 	scratch_write_text(&shown.scratch, path, "");
 	snprintf(line, sizeof line, "+%s", path + strlen("tree/"));
-	expect_heard(line);
+	expect_event(line);
 	stop_watch();
 }
 
@@ -279,16 +279,16 @@ Test(helper_watch, a_moved_directory_is_gone_there_and_new_here)
 	scratch_write_text(&shown.scratch, "tree/a/d/f", "");
 	start_watch(&shown.root);
 	rename_in("tree/a", "tree/b");
-	expect_heard("-a/");
-	expect_heard("+b/");
-	expect_heard("+b/d/f");
-	forget_heard();
+	expect_event("-a/");
+	expect_event("+b/");
+	expect_event("+b/d/f");
+	forget_events();
 	scratch_write_text(&shown.scratch, "tree/b/d/f", "changed");
-	expect_heard("~b/d/f");
-	cr_expect(not(has_heard("~a/d/f")));
+	expect_event("~b/d/f");
+	cr_expect(not(has_event("~a/d/f")));
 	/* Not below "a", only next to it. */
 	scratch_write_text(&shown.scratch, "tree/ab/g", "");
-	expect_heard("+ab/g");
+	expect_event("+ab/g");
 	stop_watch();
 }
 
@@ -298,11 +298,11 @@ Test(helper_watch, a_directory_moved_out_is_no_longer_watched)
 	scratch_mkdir(&shown.scratch, "tree/d/e", 0755);
 	start_watch(&shown.root);
 	rename_in("tree/d", "outside/d");
-	expect_heard("-d/");
+	expect_event("-d/");
 	scratch_write_text(&shown.scratch, "outside/d/e/f", "secret");
-	expect_all_heard();
-	cr_expect(not(has_heard("+d/e/f")));
-	cr_expect(not(has_heard("-d/e/f")));
+	expect_all_events();
+	cr_expect(not(has_event("+d/e/f")));
+	cr_expect(not(has_event("-d/e/f")));
 	stop_watch();
 }
 
@@ -315,9 +315,9 @@ Test(helper_watch, a_name_used_again_is_watched_again)
 		cr_assert(unlinkat(shown.scratch.fd, "tree/e", AT_REMOVEDIR) == 0);
 	}
 	scratch_mkdir(&shown.scratch, "tree/d", 0755);
-	expect_all_heard();
+	expect_all_events();
 	scratch_write_text(&shown.scratch, "tree/d/f", "");
-	expect_heard("+d/f");
+	expect_event("+d/f");
 	stop_watch();
 }
 
@@ -327,10 +327,10 @@ Test(helper_watch, links_lead_nowhere)
 	start_watch(&shown.root);
 	cr_assert(symlinkat("../outside", shown.scratch.fd, "tree/m") == 0);
 	scratch_write_text(&shown.scratch, "outside/new", "");
-	expect_all_heard();
-	cr_expect(has_heard("+m"));
-	cr_expect(not(has_heard("+l/new")));
-	cr_expect(not(has_heard("+m/new")));
+	expect_all_events();
+	cr_expect(has_event("+m"));
+	cr_expect(not(has_event("+l/new")));
+	cr_expect(not(has_event("+m/new")));
 	stop_watch();
 }
 
@@ -344,8 +344,8 @@ Test(helper_watch, staging_inside_the_tree_is_not_watched)
 	cr_assert(eq(int, root_open(&inner, tree, staging, NULL), ERR_OK));
 	start_watch(&inner);
 	scratch_write_text(&shown.scratch, "tree/hidden/t", "");
-	expect_all_heard();
-	cr_expect(not(has_heard("+hidden/t")));
+	expect_all_events();
+	cr_expect(not(has_event("+hidden/t")));
 	stop_watch();
 	root_close(&inner);
 }
@@ -355,7 +355,7 @@ static void rename_shown(const char *from, const char *to)
 	cr_assert(renameat(shown.scratch.fd, from, shown.scratch.fd, to) == 0);
 }
 
-Test(helper_watch, a_rename_is_told_with_both_names)
+Test(helper_watch, a_rename_is_reported_with_both_names)
 {
 	scratch_write_text(&shown.scratch, "tree/old", "");
 	scratch_mkdir(&shown.scratch, "tree/d", 0755);
@@ -363,27 +363,27 @@ Test(helper_watch, a_rename_is_told_with_both_names)
 	scratch_write_text(&shown.scratch, "outside/new", "");
 	start_watch(&shown.root);
 	rename_shown("tree/old", "tree/d/new");
-	expect_heard("-old\n<old\n+d/new");
+	expect_event("-old\n<old\n+d/new");
 	rename_shown("tree/d", "tree/moved");
-	expect_heard("-d/\n<d\n+moved/");
+	expect_event("-d/\n<d\n+moved/");
 	/* What comes from elsewhere has no other name. */
 	rename_shown("outside/new", "tree/in");
-	expect_heard("+in");
-	cr_expect(not(has_heard("<d/new")));
+	expect_event("+in");
+	cr_expect(not(has_event("<d/new")));
 	stop_watch();
 }
 
 /* What is made in it before its watch stands is not told, but what is written then is. */
 static void expect_watched(const char *path, const char *line)
 {
-	bool heard = false;
+	bool received = false;
 
-	forget_heard();
-	for (int tries = 0; tries < DEADLINE_S && !heard; tries++) {
+	forget_events();
+	for (int tries = 0; tries < DEADLINE_S && !received; tries++) {
 		scratch_write_text(&shown.scratch, path, "text");
-		heard = hears(line, 1);
+		received = hears(line, 1);
 	}
-	cr_assert(heard, "no '%s' in:\n%s", line, buf_text(&watching.log));
+	cr_assert(received, "no '%s' in:\n%s", line, buf_text(&watching.log));
 }
 
 /*
@@ -396,14 +396,14 @@ Test(helper_watch, a_root_that_another_directory_replaces_is_watched)
 	scratch_mkdir(&shown.scratch, "other/d", 0755);
 	start_watch(&shown.root);
 	rename_shown("tree", "was");
-	expect_heard("?/");
+	expect_event("?/");
 	scratch_write_text(&shown.scratch, "other/d/f", "");
 	rename_shown("other", "tree");
 	expect_watched("tree/d/f", "~d/f");
-	forget_heard();
+	forget_events();
 	scratch_write_text(&shown.scratch, "was/f", "");
-	expect_all_heard();
-	cr_expect(not(has_heard("+f")));
+	expect_all_events();
+	cr_expect(not(has_event("+f")));
 	stop_watch();
 }
 
@@ -411,7 +411,7 @@ Test(helper_watch, a_root_that_is_removed_and_made_again_is_watched)
 {
 	start_watch(&shown.root);
 	cr_assert(unlinkat(shown.scratch.fd, "tree", AT_REMOVEDIR) == 0);
-	expect_heard("?/");
+	expect_event("?/");
 	scratch_mkdir(&shown.scratch, "tree", 0755);
 	scratch_write_text(&shown.scratch, "tree/f", "");
 	expect_watched("tree/f", "~f");
@@ -432,7 +432,7 @@ Test(helper_watch, a_directory_above_the_root_may_be_replaced)
 	cr_assert(eq(int, root_open(&inner, tree, NULL, NULL), ERR_OK));
 	start_watch(&inner);
 	rename_shown("outside/a", "old");
-	expect_heard("?/");
+	expect_event("?/");
 	rename_shown("new", "outside/a");
 	expect_watched("outside/a/b/f", "~f");
 	stop_watch();
@@ -449,7 +449,7 @@ Test(helper_watch, a_root_with_no_directory_above_is_watched)
 	cr_assert(eq(int, root_open_below(&alone, tree, "", NULL, NULL), ERR_OK));
 	start_watch(&alone);
 	scratch_write_text(&shown.scratch, "tree/f", "text");
-	expect_heard("~f");
+	expect_event("~f");
 	stop_watch();
 	root_close(&alone);
 }
@@ -463,14 +463,14 @@ Test(helper_watch, a_root_that_is_missing_is_waited_for)
 	cr_assert(eq(int, root_open_any(&none, tree, NULL, NULL), ERR_OK));
 	start_watch(&none);
 	scratch_mkdir(&shown.scratch, "none", 0755);
-	expect_heard("?/\n?/");
+	expect_event("?/\n?/");
 	scratch_write_text(&shown.scratch, "none/f", "");
-	expect_heard("+f");
+	expect_event("+f");
 	stop_watch();
 	root_close(&none);
 }
 
-Test(helper_watch, other_file_systems_are_in_doubt)
+Test(helper_watch, other_file_systems_are_reported_as_lost)
 {
 	char path[128];
 
@@ -481,14 +481,14 @@ Test(helper_watch, other_file_systems_are_in_doubt)
 	start_watch(&shown.root);
 	stop_watch();
 	cr_assert(umount(path) == 0);
-	cr_expect(has_heard("?m/"));
+	cr_expect(has_event("?m/"));
 }
 
 static void be_slow(bool is_slow)
 {
 	pthread_mutex_lock(&watching.mutex);
 	watching.is_slow = is_slow;
-	pthread_cond_broadcast(&watching.heard);
+	pthread_cond_broadcast(&watching.received);
 	pthread_mutex_unlock(&watching.mutex);
 }
 
@@ -497,10 +497,10 @@ static void hold_up(void)
 {
 	be_slow(true);
 	scratch_write_text(&shown.scratch, "tree/stone", "");
-	expect_heard("+stone");
+	expect_event("+stone");
 }
 
-static size_t times_heard(const char *line)
+static size_t count_events(const char *line)
 {
 	size_t times = 0;
 
@@ -511,22 +511,22 @@ static size_t times_heard(const char *line)
 	return times;
 }
 
-Test(helper_watch, what_is_gone_by_now_is_told_once_and_as_gone)
+Test(helper_watch, a_file_that_is_gone_by_now_is_reported_once_and_as_gone)
 {
 	start_watch(&shown.root);
 	hold_up();
 	scratch_write_text(&shown.scratch, "tree/temp", "text");
 	rename_in("tree/temp", "tree/name");
 	be_slow(false);
-	expect_all_heard();
-	cr_expect(eq(ulong, times_heard("-temp\n"), 1));
-	cr_expect(not(has_heard("+temp")));
-	cr_expect(not(has_heard("~temp")));
-	cr_expect(has_heard("+name"));
+	expect_all_events();
+	cr_expect(eq(ulong, count_events("-temp\n"), 1));
+	cr_expect(not(has_event("+temp")));
+	cr_expect(not(has_event("~temp")));
+	cr_expect(has_event("+name"));
 	stop_watch();
 }
 
-Test(helper_watch, a_name_that_is_another_file_by_now_is_told_as_that)
+Test(helper_watch, a_name_that_is_another_file_by_now_is_reported_as_that)
 {
 	struct attr now;
 
@@ -536,9 +536,9 @@ Test(helper_watch, a_name_that_is_another_file_by_now_is_told_as_that)
 	cr_assert(unlinkat(shown.scratch.fd, "tree/f", 0) == 0);
 	scratch_mkdir(&shown.scratch, "tree/f", 0755);
 	be_slow(false);
-	expect_all_heard();
-	cr_expect(not(has_heard("-f")));
-	cr_expect(has_heard("+f/"));
+	expect_all_events();
+	cr_expect(not(has_event("-f")));
+	cr_expect(has_event("+f/"));
 	cr_assert(sys_stat(shown.scratch.fd, "tree/f", &now) == 0);
 	cr_expect(eq(ulong, watching.of_f.ino, now.ino));
 	stop_watch();
@@ -551,7 +551,7 @@ static size_t place_of(const char *line)
 	const char *log;
 	size_t place;
 
-	expect_heard(line);
+	expect_event(line);
 	pthread_mutex_lock(&watching.mutex);
 	log = buf_text(&watching.log);
 	place = (size_t)(strstr(log, line) - log);
@@ -572,9 +572,9 @@ Test(helper_watch, a_list_comes_first_and_what_changed_meanwhile_after_it)
 	/* It is ready and has listed nothing yet. */
 	scratch_write_text(&shown.scratch, "tree/new", "");
 	be_slow(false);
-	expect_heard("=old");
-	expect_heard("=new");
-	expect_heard("+new");
+	expect_event("=old");
+	expect_event("=new");
+	expect_event("+new");
 	cr_expect(lt(ulong, place_of("!/"), place_of("[d")));
 	cr_expect(lt(ulong, place_of("=new"), place_of("]")));
 	cr_expect(lt(ulong, place_of("]"), place_of("+new")));
@@ -598,7 +598,7 @@ static void overflow_queue(void)
 	}
 }
 
-Test(helper_watch, after_an_overflow_everything_is_in_doubt_and_watched_again)
+Test(helper_watch, after_an_overflow_everything_is_lost_and_watched_again)
 {
 	long limit = queue_limit();
 
@@ -612,11 +612,11 @@ Test(helper_watch, after_an_overflow_everything_is_in_doubt_and_watched_again)
 	scratch_mkdir(&shown.scratch, "tree/unheard", 0755);
 	be_slow(false);
 	/* Once at once and once when the watches stand again. */
-	expect_heard("?/\n?/");
+	expect_event("?/\n?/");
 	/* Also the directory whose event was lost has its watch now. */
-	expect_all_heard();
+	expect_all_events();
 	scratch_write_text(&shown.scratch, "tree/unheard/f", "");
-	expect_heard("+unheard/f");
+	expect_event("+unheard/f");
 	stop_watch();
 }
 
@@ -672,7 +672,7 @@ static int watch_unreadable(struct shown *s)
 	return is_lost ? 0 : 3;
 }
 
-Test(helper_watch, an_unreadable_directory_is_in_doubt)
+Test(helper_watch, an_unreadable_directory_is_reported_as_lost)
 {
 	shown_as_nobody(&shown, watch_unreadable);
 }
@@ -703,7 +703,7 @@ static unsigned count_lost(void)
 
 	for (unsigned n = 0; n < 6; n++) {
 		name_line(line, '?', n, "/");
-		count += has_heard(line);
+		count += has_event(line);
 	}
 	return count;
 }
@@ -716,7 +716,7 @@ static unsigned find_dir(bool is_lost)
 
 	for (; n < 6; n++) {
 		name_line(line, '?', n, "/");
-		if (has_heard(line) == is_lost)
+		if (has_event(line) == is_lost)
 			break;
 	}
 	return n;
@@ -767,7 +767,7 @@ Test(helper_watch, what_could_not_be_watched_is_when_there_are_watches_again)
 
 /* ---- One watcher, several watches ---- */
 
-static void stop_later(struct watching *w)
+static void end_watch(struct watching *w)
 {
 	cancel_throw(&w->cancel);
 	pthread_join(w->thread, NULL);
@@ -775,12 +775,12 @@ static void stop_later(struct watching *w)
 	buf_release(&w->log);
 }
 
-static void start_later(struct watching *w, const struct watch_request *request)
+static void begin_watch(struct watching *w, const struct watch_request *request)
 {
 	*w = (struct watching){ .root = &shown.root,
 		.request = request,
 		.mutex = PTHREAD_MUTEX_INITIALIZER,
-		.heard = PTHREAD_COND_INITIALIZER,
+		.received = PTHREAD_COND_INITIALIZER,
 		.log = BUF_INIT(64 << 20) };
 	cr_assert(eq(int, cancel_init(&w->cancel, NULL), ERR_OK));
 	cr_assert(pthread_create(&w->thread, NULL, watch, w) == 0);
@@ -796,7 +796,7 @@ static bool is_over_soon(struct watching *w)
 	end.tv_sec += DEADLINE_S;
 	pthread_mutex_lock(&w->mutex);
 	while (!w->is_over && in_time)
-		in_time = pthread_cond_timedwait(&w->heard, &w->mutex, &end) == 0;
+		in_time = pthread_cond_timedwait(&w->received, &w->mutex, &end) == 0;
 	bool is_over = w->is_over;
 
 	pthread_mutex_unlock(&w->mutex);
@@ -812,17 +812,17 @@ Test(helper_watch, the_next_watch_of_a_watcher_ends_the_one_before)
 {
 	static struct watching other, first, second;
 
-	start_later(&other, &by_other);
-	start_later(&first, &by_one);
-	start_later(&second, &by_one);
+	begin_watch(&other, &by_other);
+	begin_watch(&first, &by_one);
+	begin_watch(&second, &by_one);
 	cr_assert(is_over_soon(&first));
 	cr_expect(eq(int, first.result, ERR_CONFLICT));
 	scratch_write_text(&shown.scratch, "tree/f", "");
 	cr_expect(hears_in(&second, "+f", DEADLINE_S));
 	cr_expect(hears_in(&other, "+f", DEADLINE_S));
-	stop_later(&first);
-	stop_later(&second);
-	stop_later(&other);
+	end_watch(&first);
+	end_watch(&second);
+	end_watch(&other);
 	cr_expect(eq(int, second.result, ERR_INTERRUPTED));
 	cr_expect(eq(int, other.result, ERR_INTERRUPTED));
 }
@@ -832,22 +832,22 @@ Test(helper_watch, nobody_ends_no_watch)
 	static const struct watch_request by_nobody = { 0 };
 	static struct watching first, second;
 
-	start_later(&first, &by_nobody);
-	start_later(&second, &by_nobody);
+	begin_watch(&first, &by_nobody);
+	begin_watch(&second, &by_nobody);
 	scratch_write_text(&shown.scratch, "tree/f", "");
 	cr_expect(hears_in(&first, "+f", DEADLINE_S));
 	cr_expect(hears_in(&second, "+f", DEADLINE_S));
-	stop_later(&first);
-	stop_later(&second);
+	end_watch(&first);
+	end_watch(&second);
 }
 
 Test(helper_watch, the_file_of_a_watcher_goes_with_its_watch)
 {
 	static struct watching w;
 
-	start_later(&w, &by_one);
+	begin_watch(&w, &by_one);
 	cr_expect(shown_exists(&shown, FILE_OF_ONE));
-	stop_later(&w);
+	end_watch(&w);
 	cr_expect(not(shown_exists(&shown, FILE_OF_ONE)));
 }
 
@@ -856,8 +856,8 @@ Test(helper_watch, what_a_killed_watch_left_is_taken_over)
 	static struct watching w;
 
 	scratch_write_text(&shown.scratch, FILE_OF_ONE, "");
-	start_later(&w, &by_one);
-	stop_later(&w);
+	begin_watch(&w, &by_one);
+	end_watch(&w);
 	cr_expect(eq(int, w.result, ERR_INTERRUPTED));
 }
 
@@ -869,9 +869,9 @@ Test(helper_watch, a_watch_that_does_not_end_is_not_waited_for)
 	AUTO_CLOSE int held = openat(shown.scratch.fd, FILE_OF_ONE, O_RDWR | O_CLOEXEC);
 
 	cr_assert(flock(held, LOCK_EX) == 0);
-	start_later(&w, &by_one);
+	begin_watch(&w, &by_one);
 	cr_expect(shown_exists(&shown, FILE_OF_ONE));
-	stop_later(&w);
+	end_watch(&w);
 	cr_expect(eq(int, w.result, ERR_INTERRUPTED));
 }
 
@@ -880,10 +880,10 @@ Test(helper_watch, a_watcher_that_can_have_no_file_watches)
 	static struct watching w;
 
 	scratch_mkdir(&shown.scratch, FILE_OF_ONE, 0700);
-	start_later(&w, &by_one);
+	begin_watch(&w, &by_one);
 	scratch_write_text(&shown.scratch, "tree/f", "");
 	cr_expect(hears_in(&w, "+f", DEADLINE_S));
-	stop_later(&w);
+	end_watch(&w);
 }
 
 /* A hostile process swaps a directory for a link to `outside`: no watch ever stands there. */
@@ -900,10 +900,10 @@ Test(helper_watch, a_swapped_directory_does_not_lead_out)
 		cr_assert(unlinkat(shown.scratch.fd, "outside/canary", 0) == 0);
 	}
 	shown_swap_stop(hostile);
-	expect_all_heard();
-	cr_expect(not(has_heard("+d/canary")));
-	cr_expect(not(has_heard("+l/canary")));
-	cr_expect(not(has_heard("+d/secret")));
+	expect_all_events();
+	cr_expect(not(has_event("+d/canary")));
+	cr_expect(not(has_event("+l/canary")));
+	cr_expect(not(has_event("+d/secret")));
 	stop_watch();
 }
 

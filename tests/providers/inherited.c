@@ -52,7 +52,7 @@ Test(base_inherited, no_signal_is_blocked)
 		cr_expect(le(int, sigismember(&set, number), 0), "signal %d", number);
 }
 
-Test(base_inherited, the_umask_is_told_and_0)
+Test(base_inherited, the_umask_is_known_and_0)
 {
 	umask(027);
 	cr_expect(eq(uint, inherited_reset(), 027u));

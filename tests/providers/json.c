@@ -100,7 +100,7 @@ Test(json, random_bytes_are_valid_json)
 	}
 }
 
-Test(json, a_full_buffer_is_told)
+Test(json, a_full_buffer_is_reported)
 {
 	AUTO_BUF struct buf out = BUF_INIT(10);
 

@@ -122,7 +122,7 @@ Test(key, is_a_credential_where_no_variable_is_set)
 	key_free(key);
 }
 
-Test(key, in_a_directory_beside_the_credentials_is_no_credential)
+Test(key, in_a_directory_next_to_the_credentials_is_no_credential)
 {
 	AUTO_FREE char *dir = NULL;
 

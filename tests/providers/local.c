@@ -105,7 +105,7 @@ Test(local, says_when_no_place_is_known)
 	cr_assert(strstr(e.text, "XDG_DATA_HOME") != NULL, "%s", e.text);
 }
 
-Test(local, a_name_has_a_rule_that_is_told)
+Test(local, a_name_has_a_rule_that_the_error_states)
 {
 	static const char *const bad[] = { "", ".", "..", ".x", "-x", "_x", "a/b", "../x", "a b",
 		"a\n", "\xc3\xa4",
@@ -179,7 +179,7 @@ static void expect_note(struct provider *p, const char *wanted)
 }
 
 /* Commands could once put a link where the directories of the sandbox were. */
-Test(local, a_home_that_became_a_link_is_put_aside_and_told)
+Test(local, a_home_that_became_a_link_is_put_aside_and_reported)
 {
 	static const char *const replaced[] = { "user", ".staging" };
 	struct provider_config cfg = { .id = "x" };
@@ -209,7 +209,7 @@ Test(local, a_home_that_became_a_link_is_put_aside_and_told)
 }
 
 /* As it was when all of it was /home of the jail. */
-Test(local, what_commands_had_put_beside_the_home_stays)
+Test(local, files_that_commands_put_next_to_the_home_stay)
 {
 	struct provider_config cfg = { .id = "x" };
 	struct error e = { 0 };
@@ -232,7 +232,7 @@ Test(local, what_commands_had_put_beside_the_home_stays)
 	cr_expect(eq(str, link, "of another"));
 }
 
-Test(local, a_directory_whose_mode_keeps_its_owner_out_is_repaired_and_told)
+Test(local, a_directory_whose_mode_keeps_its_owner_out_is_repaired_and_reported)
 {
 	static const char *const dirs[] = { "tree/.staging", "home", "tmp", "tree" };
 	struct provider_config cfg = { .id = "x" };
@@ -400,7 +400,7 @@ Test(local, without_bubblewrap_files_work_and_commands_name_the_way_out)
 }
 
 /* The words are bubblewrap's own. */
-Test(local, a_system_that_forbids_namespaces_is_told_apart)
+Test(local, a_system_that_forbids_namespaces_has_an_error_of_its_own)
 {
 	static const struct {
 		const char *script;

@@ -202,7 +202,7 @@ Test(login, that_is_broken_is_not_looked_at_where_a_variable_has_a_key)
 	find("variable", false);
 }
 
-Test(login, that_lacks_is_told_with_the_command_that_makes_one)
+Test(login, that_is_missing_is_reported_with_the_command_that_makes_one)
 {
 	struct login login;
 	struct error e = { 0 };

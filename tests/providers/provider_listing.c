@@ -36,7 +36,7 @@ static enum err stop(void *context, const struct sandbox_entry *entry, struct er
 	return error_set(e, ERR_INTERRUPTED, "enough");
 }
 
-Test(provider_listing, what_cannot_be_read_is_told_behind_all_that_can)
+Test(provider_listing, unreadable_sandboxes_are_reported_behind_all_others)
 {
 	char ids[10] = "";
 	struct error e = { 0 };
@@ -81,11 +81,11 @@ Test(provider_listing, a_list_without_an_end_is_given_up)
 {
 	static const struct provider_ops endless = { .name = "vendor",
 		.list_sandboxes = list_without_end };
-	int told = 0;
+	int listed = 0;
 	struct error e = { 0 };
 
-	cr_expect(eq(int, provider_list_sandboxes(&endless, NULL, NULL, count, &told, &e),
+	cr_expect(eq(int, provider_list_sandboxes(&endless, NULL, NULL, count, &listed, &e),
 		ERR_TOO_LARGE));
-	cr_expect(eq(int, told, 50000));
+	cr_expect(eq(int, listed, 50000));
 	cr_expect(eq(str, e.text, "more than 100000 sandboxes came: the list has no end"));
 }

@@ -47,7 +47,7 @@ Test(reach, what_is_no_place_is_refused)
 	}
 }
 
-Test(reach, addresses_are_told_from_names)
+Test(reach, addresses_are_distinguished_from_names)
 {
 	cr_expect(reach_is_addresses("10.0.0.0/8"));
 	cr_expect(not(reach_is_addresses("pypi.org")));

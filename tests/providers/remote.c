@@ -141,7 +141,7 @@ static size_t count_staged(const struct remote *r, const char *prefix)
 
 /* ---- Attaching ---- */
 
-Test(remote, the_first_attach_stores_the_helper_and_every_later_one_is_a_single_run)
+Test(remote, the_first_attach_stores_the_helper_and_each_further_one_is_a_single_run)
 {
 	struct stat st;
 
@@ -198,7 +198,7 @@ Test(remote, a_directory_may_have_any_name)
 	}
 }
 
-Test(remote, a_path_that_is_no_directory_is_told_apart)
+Test(remote, a_path_that_is_no_directory_has_an_error_of_its_own)
 {
 	struct error e;
 	static const struct {
@@ -624,7 +624,7 @@ Test(remote, where_only_temporary_files_can_be_written_staging_is_with_them)
 	cr_expect(scene.remote.helper != NULL);
 }
 
-Test(remote, that_there_is_no_place_for_staging_is_told)
+Test(remote, a_sandbox_without_a_place_for_staging_is_reported)
 {
 	struct error e;
 
@@ -776,7 +776,7 @@ Test(remote, an_attach_cut_at_any_byte_is_an_error)
 	cr_expect(scene.host.cut_after > 100);
 }
 
-Test(remote, text_where_the_report_should_be_is_told)
+Test(remote, text_where_the_report_should_be_is_an_error)
 {
 	struct error e;
 

@@ -68,7 +68,7 @@ static void scene_close(struct scene *s)
 
 /* ---- Listening ---- */
 
-struct heard {
+struct received {
 	struct scene *scene;
 	size_t entries;
 	bool is_ready, is_listed, has_new;
@@ -76,9 +76,9 @@ struct heard {
 };
 
 /* Once the list has come something is made, and when that was heard it is enough. */
-static enum err hear(void *context, const struct watch_event *event, struct error *e)
+static enum err receive(void *context, const struct watch_event *event, struct error *e)
 {
-	struct heard *h = context;
+	struct received *h = context;
 
 	h->is_ready = h->is_ready || event->kind == WATCH_READY;
 	if (event->kind == WATCH_ITEM && event->item->kind == LIST_ENTRY)
@@ -92,17 +92,17 @@ static enum err hear(void *context, const struct watch_event *event, struct erro
 	return h->has_new ? error_set(e, ERR_INTERRUPTED, "enough") : ERR_OK;
 }
 
-static struct heard watch(struct scene *s, const struct watch_request *what)
+static struct received watch(struct scene *s, const struct watch_request *what)
 {
-	struct heard h = { .scene = s };
+	struct received h = { .scene = s };
 	struct error e = { 0 };
 
-	remote_watch(&s->remote, "host", NULL, what, hear, &h, &e);
+	remote_watch(&s->remote, "host", NULL, what, receive, &h, &e);
 	cr_expect(eq(int, e.kind, ERR_INTERRUPTED), "%s", e.text);
 	return h;
 }
 
-static void expect_whole(const struct heard *h)
+static void expect_whole(const struct received *h)
 {
 	cr_expect(h->is_ready && h->is_listed && h->has_new);
 	cr_expect(eq(sz, h->entries, 1));
@@ -111,7 +111,7 @@ static void expect_whole(const struct heard *h)
 Test(remote_opening, a_watch_that_began_with_the_attach_costs_no_run)
 {
 	struct scene s;
-	struct heard h;
+	struct received h;
 
 	scene_open(&s);
 	attach(&s);
@@ -127,7 +127,7 @@ Test(remote_opening, a_watch_that_began_with_the_attach_costs_no_run)
 Test(remote_opening, the_first_attach_ever_stores_the_helper_and_then_watches)
 {
 	struct scene s;
-	struct heard h;
+	struct received h;
 
 	scene_open(&s);
 	attach(&s);
@@ -183,7 +183,7 @@ Test(remote_opening, an_opening_that_nobody_takes_ends_with_the_release)
 	scene_close(&s);
 }
 
-Test(remote_opening, a_directory_that_is_not_there_is_told_as_ever)
+Test(remote_opening, a_missing_directory_is_reported_as_ever)
 {
 	struct scene s;
 	struct error e = { 0 };

@@ -116,7 +116,7 @@ Test(remote_pack, text_travels_small_and_arrives_whole)
 }
 
 /* Whoever runs programs there may ignore how they end, and what he runs inherits that. */
-Test(remote_pack, a_text_arrives_where_nobody_is_told_how_programs_end)
+Test(remote_pack, a_text_arrives_where_exit_codes_are_not_reported)
 {
 	make_text();
 	signal(SIGCHLD, SIG_IGN);

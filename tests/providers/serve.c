@@ -373,7 +373,7 @@ static void send_all(void)
 }
 
 /* Reads frames until the end of `id`. */
-static enum err hear_end(uint32_t id)
+static enum err receive_end(uint32_t id)
 {
 	for (;;) {
 		AUTO_BUF struct buf payload = BUF_INIT(FRAME_PAYLOAD_MAX);
@@ -401,7 +401,7 @@ Test(serve, a_watch_ends_when_it_is_cancelled)
 	add_list(&requests, 6);
 	add_frame(&requests, FRAME_CANCEL, 5, NULL);
 	send_all();
-	cr_expect(eq(int, hear_end(5), ERR_INTERRUPTED));
+	cr_expect(eq(int, receive_end(5), ERR_INTERRUPTED));
 	server_end();
 	cr_expect(eq(int, server.kind, ERR_OK));
 }
@@ -413,7 +413,7 @@ Test(serve, the_end_of_the_requests_ends_a_watch)
 	send_all();
 	close(server.out);
 	server.out = -1;
-	cr_expect(eq(int, hear_end(5), ERR_INTERRUPTED));
+	cr_expect(eq(int, receive_end(5), ERR_INTERRUPTED));
 	server_end();
 }
 
@@ -423,7 +423,7 @@ Test(serve, too_many_watches_are_refused)
 	for (uint32_t id = 1; id <= 5; id++)
 		add_watch(&requests, id);
 	send_all();
-	cr_expect(eq(int, hear_end(5), ERR_BUSY));
+	cr_expect(eq(int, receive_end(5), ERR_BUSY));
 	server_end();
 }
 
@@ -443,7 +443,7 @@ Test(serve, changes_are_done_in_the_order_in_which_they_came)
 		add_frame(&requests, FRAME_APPLY, id, &payload);
 	}
 	send_all();
-	cr_expect(eq(int, hear_end(300), ERR_OK));
+	cr_expect(eq(int, receive_end(300), ERR_OK));
 	cr_expect(faccessat(room.scratch.fd, path, F_OK, 0) == 0);
 	server_end();
 }
@@ -472,7 +472,7 @@ Test(serve, an_id_that_is_in_work_ends_the_stream)
 	add_watch(&requests, 5);
 	add_list(&requests, 5);
 	send_all();
-	cr_expect(eq(int, hear_end(0), ERR_PROTOCOL));
+	cr_expect(eq(int, receive_end(0), ERR_PROTOCOL));
 	server_end();
 	cr_expect(eq(int, server.kind, ERR_PROTOCOL));
 }

@@ -35,7 +35,7 @@ Test(variables, of_keys_are_those_that_the_providers_tell)
 	}
 }
 
-Test(variables, belong_to_a_provider_or_to_all_and_are_told_once)
+Test(variables, belong_to_a_provider_or_to_all_and_are_listed_once)
 {
 	const struct variable *v;
 

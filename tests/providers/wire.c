@@ -250,7 +250,7 @@ static struct buf put_apply(void)
 	struct change changes[] = { extreme_change(), CHANGE_ROW(UNLINK, "", .needs = 1) };
 	struct apply_request request = { .first_sequence = UINT64_MAX,
 		.is_plain = true,
-		.settled = { UINT64_MAX, { 1, UINT64_MAX, 3, 4 } },
+		.closed = { UINT64_MAX, { 1, UINT64_MAX, 3, 4 } },
 		.once = UINT64_MAX - 1,
 		.changes = changes,
 		.changes_count = COUNT(changes) };
@@ -730,7 +730,7 @@ static void add_fetch_path(struct buf *m, const char *said, size_t len)
 	buf_add(m, rest, sizeof rest);
 }
 
-Test(wire, a_path_of_a_fetch_is_told_in_one_way)
+Test(wire, a_path_of_a_fetch_has_one_encoding)
 {
 	static const struct {
 		const char *second; /* the first is "ab" */
@@ -813,10 +813,10 @@ Test(wire, an_apply_comes_back)
 	cr_expect(memcmp(got.journal, any_bytes() + 100, JOURNAL_ID_SIZE) == 0);
 	cr_expect(eq(u64, got.first_sequence, UINT64_MAX));
 	cr_expect(got.is_plain);
-	cr_expect(eq(u64, got.settled.below, UINT64_MAX));
+	cr_expect(eq(u64, got.closed.below, UINT64_MAX));
 	cr_expect(eq(u64, got.once, UINT64_MAX - 1));
-	for (size_t i = 0; i < SETTLED_OPEN_MAX; i++)
-		cr_expect(eq(u64, got.settled.open[i], i == 1 ? UINT64_MAX : i + 1));
+	for (size_t i = 0; i < PLAIN_OPEN_MAX; i++)
+		cr_expect(eq(u64, got.closed.open[i], i == 1 ? UINT64_MAX : i + 1));
 	cr_expect(same_change(&got.changes[0], &want));
 	want = CHANGE(UNLINK, "", .needs = 1);
 	cr_expect(same_change(&got.changes[1], &want));
@@ -1124,7 +1124,7 @@ Test(wire, a_nul_inside_a_name_is_refused_on_both_sides)
 	cr_expect(eq(int, decode_list(&list, NULL), ERR_PROTOCOL));
 }
 
-Test(wire, a_request_with_a_bad_path_is_the_verbs_to_judge)
+Test(wire, a_request_with_a_bad_path_is_refused_by_the_verb)
 {
 	AUTO_BUF struct buf m = BUF_INIT(WIRE_REQUEST_MAX);
 	const char *starts[] = { "../../etc", "a//b" };

@@ -92,7 +92,7 @@ Test(runloop_reach, a_devbox_that_has_ended_is_gone_and_not_asked_again)
 	fixture_stop();
 }
 
-Test(runloop_reach, an_id_that_is_unknown_is_no_devbox_at_first_and_gone_later)
+Test(runloop_reach, an_unknown_id_is_no_devbox_at_first_and_a_gone_one_afterwards)
 {
 	static const struct canned_row rows[] = {
 		{ "GET " PATHS "/dbx_1 ", 404, "{\"message\":\"not found\"}", NULL },

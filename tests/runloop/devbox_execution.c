@@ -11,38 +11,38 @@ TestSuite(devbox_execution, .fini = fixture_end, .timeout = 300);
 #define EVENT(text)        "data: {\"output\":\"" text "\",\"offset\":77}\n\n"
 #define IDLE               "event: error\ndata: {\"code\":\"408\",\"message\":\"idle\"}\n\n"
 
-struct heard {
+struct received {
 	struct buf out, err;
 };
 
-static enum err hear(
+static enum err receive(
 	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
 {
-	struct heard *h = context;
+	struct received *h = context;
 	struct buf *to = stream == STREAM_OUT ? &h->out : &h->err;
 
 	buf_add(to, bytes, len);
 	return buf_check(to, "output", e);
 }
 
-static struct heard heard;
+static struct received received;
 static struct execution x;
 
 static enum err execute(const char *command)
 {
-	heard = (struct heard){ BUF_INIT(1000000), BUF_INIT(1000000) };
+	received = (struct received){ BUF_INIT(1000000), BUF_INIT(1000000) };
 	x = (struct execution){
-		.id = "dbx_1", .command = command, .sink = hear, .sink_context = &heard
+		.id = "dbx_1", .command = command, .sink = receive, .sink_context = &received
 	};
 	return execution_run(&x, &f.api.rest, &fixture_call, &f.e);
 }
 
-static void expect_heard(const char *out, const char *err)
+static void expect_output(const char *out, const char *err)
 {
-	cr_expect(eq(str, (char *)buf_text(&heard.out), (char *)out));
-	cr_expect(eq(str, (char *)buf_text(&heard.err), (char *)err));
-	buf_release(&heard.out);
-	buf_release(&heard.err);
+	cr_expect(eq(str, (char *)buf_text(&received.out), (char *)out));
+	cr_expect(eq(str, (char *)buf_text(&received.err), (char *)err));
+	buf_release(&received.out);
+	buf_release(&received.err);
 }
 
 Test(devbox_execution, an_execution_that_ends_soon_is_one_request_for_all_lines)
@@ -58,7 +58,7 @@ Test(devbox_execution, an_execution_that_ends_soon_is_one_request_for_all_lines)
 	fixture_stop();
 	cr_expect(eq(int, x.exit_code, 7));
 	cr_expect(x.has_started);
-	expect_heard("one\ntwo\n", "oh");
+	expect_output("one\ntwo\n", "oh");
 	cr_expect(strstr(fixture_body(0), "{\"command\": \"say \\\"it\\\"\", \"command_id\": \"") ==
 		fixture_body(0));
 	cr_expect(fixture_has(0, "\"optimistic_timeout\": 25}"));
@@ -76,7 +76,7 @@ Test(devbox_execution, a_lock_is_waited_for_and_the_command_runs_once)
 	cr_assert(eq(int, execute("true"), ERR_OK), "%s", f.e.text);
 	fixture_stop();
 	cr_expect(eq(str, (char *)fixture_body(0), (char *)fixture_body(2)));
-	expect_heard("", "");
+	expect_output("", "");
 }
 
 Test(devbox_execution, what_an_answer_leaves_out_is_read_again_from_the_first_byte)
@@ -95,7 +95,7 @@ Test(devbox_execution, what_an_answer_leaves_out_is_read_again_from_the_first_by
 	FIXTURE_START(rows);
 	cr_assert(eq(int, execute("x"), ERR_OK), "%s", f.e.text);
 	fixture_stop();
-	expect_heard("first\nlast", "the end");
+	expect_output("first\nlast", "the end");
 	cr_expect(fixture_has(1, "\r\nAccept: text/event-stream\r\n"));
 }
 
@@ -112,8 +112,8 @@ Test(devbox_execution, a_stream_that_is_idle_or_breaks_goes_on_at_the_bytes_that
 	FIXTURE_START(rows);
 	cr_assert(eq(int, execute("x"), ERR_OK), "%s", f.e.text);
 	fixture_stop();
-	expect_heard("\xc3\xa4"
-		     "bcdef",
+	expect_output("\xc3\xa4"
+		      "bcdef",
 		"");
 }
 
@@ -133,7 +133,7 @@ Test(devbox_execution, a_stream_that_breaks_all_the_time_is_an_error)
 	f.server.repeats_at_end = true;
 	cr_assert(eq(int, execute("x"), ERR_UNREACHABLE), "%s", f.e.text);
 	fixture_stop();
-	expect_heard("", "");
+	expect_output("", "");
 }
 
 /* The service ends a stream that is silent for 30 s: there is nothing wrong with that, however often. */
@@ -154,7 +154,7 @@ Test(devbox_execution, a_stream_that_is_silent_for_long_is_opened_again)
 	f.server.delay_ms = 250;
 	cr_assert(eq(int, execute("x"), ERR_OK), "%s", f.e.text);
 	fixture_stop();
-	expect_heard("at last", "");
+	expect_output("at last", "");
 }
 
 Test(devbox_execution, a_stream_that_makes_no_sense_is_an_error)
@@ -179,7 +179,7 @@ Test(devbox_execution, a_stream_that_makes_no_sense_is_an_error)
 		cr_expect(eq(int, execute("x"), is_error ? ERR_UNREACHABLE : ERR_PROTOCOL),
 			"%s: %s", bodies[i], f.e.text);
 		fixture_stop();
-		expect_heard("", "");
+		expect_output("", "");
 		fixture_end();
 		f = (struct fixture){ 0 };
 	}
@@ -199,7 +199,7 @@ Test(devbox_execution, an_execution_that_lasts_is_followed_and_waited_for)
 	FIXTURE_START(rows);
 	cr_assert(eq(int, execute("x"), ERR_OK), "%s", f.e.text);
 	fixture_stop();
-	expect_heard("as it comes", "e");
+	expect_output("as it comes", "e");
 	cr_expect(eq(str, (char *)fixture_body(3),
 		"{\"statuses\":[\"completed\"],\"timeout_seconds\":25}"));
 }
@@ -216,7 +216,7 @@ Test(devbox_execution, is_sent_again_under_the_same_command_id)
 	FIXTURE_START(rows);
 	cr_assert(eq(int, execute("x"), ERR_OK), "%s", f.e.text);
 	fixture_stop();
-	expect_heard("once", "");
+	expect_output("once", "");
 	for (size_t i = 1; i < 4; i++)
 		cr_expect(eq(str, (char *)fixture_body(i), (char *)fixture_body(0)));
 }
@@ -270,7 +270,7 @@ Test(devbox_execution, an_execution_that_is_lost_on_the_way_has_started)
 	cr_expect(x.has_started);
 }
 
-Test(devbox_execution, an_end_that_is_not_told_is_an_error)
+Test(devbox_execution, an_end_that_is_not_reported_is_an_error)
 {
 	static const char *const bodies[] = { VIEW("completed", ""),
 		VIEW("completed", ",\"exit_status\":null"),
@@ -319,9 +319,9 @@ static enum err refuse(
 
 static enum err listen(execute_sink sink)
 {
-	heard = (struct heard){ BUF_INIT(1000000), BUF_INIT(1000000) };
+	received = (struct received){ BUF_INIT(1000000), BUF_INIT(1000000) };
 	x = (struct execution){
-		.id = "dbx_1", .command = "x", .sink = sink, .sink_context = &heard
+		.id = "dbx_1", .command = "x", .sink = sink, .sink_context = &received
 	};
 	return execution_listen(&x, &f.api.rest, &fixture_call, &f.e);
 }
@@ -334,10 +334,10 @@ Test(devbox_execution, an_execution_that_goes_on_is_followed_until_its_end)
 		{ WAIT, 200, VIEW("completed", ",\"exit_status\":127"), NULL } };
 
 	FIXTURE_START(rows);
-	cr_assert(eq(int, listen(hear), ERR_OK), "%s", f.e.text);
+	cr_assert(eq(int, listen(receive), ERR_OK), "%s", f.e.text);
 	fixture_stop();
 	cr_expect(eq(int, x.exit_code, 127));
-	expect_heard("on and on", "");
+	expect_output("on and on", "");
 }
 
 Test(devbox_execution, an_execution_that_goes_on_is_killed_when_nobody_listens)
@@ -359,6 +359,6 @@ Test(devbox_execution, an_execution_that_goes_on_is_not_begun_twice)
 		"{}", NULL } };
 
 	FIXTURE_START(rows);
-	cr_assert(eq(int, listen(hear), ERR_UNREACHABLE), "%s", f.e.text);
+	cr_assert(eq(int, listen(receive), ERR_UNREACHABLE), "%s", f.e.text);
 	fixture_stop();
 }

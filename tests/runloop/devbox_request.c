@@ -77,7 +77,7 @@ Test(devbox_request, plain_http_goes_to_this_machine_only)
 	cr_expect(eq(int, devbox_api_open(&api, &cfg, &f.e), ERR_INVALID), "%s", f.e.text);
 }
 
-Test(devbox_request, without_a_key_the_way_to_one_is_told)
+Test(devbox_request, without_a_key_the_error_names_the_way_to_one)
 {
 	const struct provider_config cfg = { 0 };
 	struct rest_account api;

@@ -162,7 +162,7 @@ Test(runloop_life, pausing_waits_until_it_is_suspended)
 	fixture_stop();
 }
 
-Test(runloop_life, a_pause_that_was_refused_is_told_unless_it_rests_already)
+Test(runloop_life, a_refused_pause_is_reported_unless_it_rests_already)
 {
 	static const struct canned_row rows[] = {
 		{ "POST " PATHS "/dbx_1/suspend ", 400, "{\"message\":\"wrong state\"}", NULL },

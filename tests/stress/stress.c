@@ -22,13 +22,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FAILURES_TOLD 50
+#define FAILURES_SHOWN 50
 /* What the watched process may gain between a third of the time and the end. */
 #define GROWTH_KB  (32 * 1024)
 #define GROWTH_FDS 16
 
 struct options {
-	int64_t seconds, patience_s;
+	int64_t seconds, limit_s;
 	unsigned threads;
 	long connections;
 	pid_t pid;
@@ -48,7 +48,7 @@ void stress_fail(struct shared *s, const char *format, ...)
 	char line[400];
 	va_list args;
 
-	if (atomic_fetch_add(&s->failures, 1) >= FAILURES_TOLD)
+	if (atomic_fetch_add(&s->failures, 1) >= FAILURES_SHOWN)
 		return;
 	va_start(args, format);
 	vsnprintf(line, sizeof line, format, args);
@@ -157,7 +157,7 @@ static bool all_move(struct shared *s, const struct options *o)
 	for (unsigned i = 0; i < s->workers_count; i++) {
 		int64_t since = atomic_load(&s->workers[i].busy_since_ms);
 
-		if (since && now - since > o->patience_s * 1000) {
+		if (since && now - since > o->limit_s * 1000) {
 			stress_fail(s, "worker %u (%s) is stuck for %jd s in %s", i,
 				s->workers[i].role->name, (intmax_t)((now - since) / 1000),
 				atomic_load(&s->workers[i].doing));
@@ -226,7 +226,7 @@ static bool watch(
 /* Commands of processes that were killed may be running still: they are waited for. */
 static struct size size_at_rest(const struct options *o, long fds_at_most)
 {
-	int64_t end_ms = stress_now_ms() + o->patience_s * 1000;
+	int64_t end_ms = stress_now_ms() + o->limit_s * 1000;
 	struct size size = size_of(o->pid);
 
 	while (size.fds > fds_at_most && stress_now_ms() < end_ms) {
@@ -366,7 +366,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 	case 't': o->threads = (unsigned)atoi(arg); break;
 	case 'p': o->pid = atoi(arg); break;
 	case 'c': o->connections = atol(arg); break;
-	case 'w': o->patience_s = atoi(arg); break;
+	case 'w': o->limit_s = atoi(arg); break;
 	case ARGP_KEY_ARG:
 		if (o->directory)
 			argp_usage(state);
@@ -387,7 +387,7 @@ int main(int argc, char **argv)
 		"Hammers one directory from two processes with many threads and checks that "
 		"nothing is lost.",
 		NULL, NULL, NULL };
-	struct options o = { .seconds = 10, .patience_s = 60, .threads = 14 };
+	struct options o = { .seconds = 10, .limit_s = 60, .threads = 14 };
 	struct shared *s;
 	int status;
 

@@ -14,7 +14,7 @@ struct passing {
 	const struct call *call;
 	list_sink sink;
 	void *context;
-	unsigned told; /* entries */
+	unsigned entries;
 	bool is_cut;
 };
 
@@ -64,7 +64,7 @@ static bool is_cut_here(struct passing *pass)
 {
 	unsigned after = pass->provider->cut_after;
 
-	pass->is_cut = after && pass->told == after;
+	pass->is_cut = after && pass->entries == after;
 	if (pass->is_cut)
 		pass->provider->cut_after = 0;
 	return pass->is_cut;
@@ -91,14 +91,14 @@ static enum err pass_on(void *context, const struct list_item *item, struct erro
 		kind = stand_at_gate(p, pass->call, item->path, e);
 
 	p->entries += item->kind == LIST_ENTRY;
-	pass->told += item->kind == LIST_ENTRY;
-	struct list_item told = *item;
+	pass->entries += item->kind == LIST_ENTRY;
+	struct list_item copy = *item;
 
 	if (item->kind == LIST_END && p->closed)
 		tell_closed(pass);
 	if (item->kind == LIST_END)
-		told.now.tv_sec -= p->behind_s;
-	return kind ? kind : pass->sink(pass->context, &told, e);
+		copy.now.tv_sec -= p->behind_s;
+	return kind ? kind : pass->sink(pass->context, &copy, e);
 }
 
 static enum err check_awake(struct counting_provider *p, const struct call *call, struct error *e)
@@ -186,12 +186,12 @@ static enum err pass_event(void *context, const struct watch_event *event, struc
 	bool breaks = is_change && atomic_exchange(&p->breaks_watch, false);
 
 	pthread_mutex_lock(&p->lock);
-	const char **told = p->loses ? &p->loses : &p->finds;
+	const char **name = p->loses ? &p->loses : &p->finds;
 	struct watch_event lost = { .kind = p->loses ? WATCH_LOST : WATCH_FOUND,
-		.path = is_change ? *told : NULL };
+		.path = is_change ? *name : NULL };
 
 	if (lost.path)
-		*told = NULL;
+		*name = NULL;
 	pthread_mutex_unlock(&p->lock);
 	enum err kind = breaks ? error_set(e, ERR_UNREACHABLE, "broken off") : ERR_OK;
 

@@ -17,7 +17,7 @@ static struct {
 	struct provider *from, *to;
 	struct copy_counts counts;
 	char failures[400];
-	uint64_t told, total;
+	uint64_t so_far, total;
 } room;
 
 static void open_side(const char *name, struct provider **out)
@@ -57,7 +57,7 @@ static void note_failure(void *context, const char *path, enum err kind, const c
 static void note_progress(void *context, uint64_t bytes, uint64_t total)
 {
 	(void)context;
-	room.told = bytes;
+	room.so_far = bytes;
 	room.total = total;
 }
 
@@ -116,7 +116,7 @@ Test(ctl_copy, a_tree_goes_below_directories_that_are_made)
 	cr_expect(ge(i64, st.st_mtim.tv_sec, 1000000000));
 	cr_expect(eq(u64, room.counts.files, 1));
 	cr_expect(eq(u64, room.counts.bytes, 4));
-	cr_expect(eq(u64, room.told, 4));
+	cr_expect(eq(u64, room.so_far, 4));
 	cr_expect(eq(u64, room.total, 4));
 }
 
@@ -173,7 +173,7 @@ Test(ctl_copy, a_file_of_several_megabytes_is_whole)
 
 /* ---- What fails ---------------------------------------------------------------------------------- */
 
-Test(ctl_copy, what_is_not_there_is_told)
+Test(ctl_copy, a_missing_file_is_reported)
 {
 	cr_assert(eq(int, copy(room.from, NULL, "none", "", "none"), ERR_OK));
 	cr_expect(eq(str, room.failures, "none: no such file or directory\n"));
@@ -295,7 +295,7 @@ Test(ctl_copy, entries_of_a_directory_that_nobody_named_are_refused)
 	cr_expect(eq(int, copy(&liar_provider, NULL, "t", "", "t"), ERR_PROTOCOL));
 }
 
-Test(ctl_copy, a_directory_that_was_not_listed_is_told)
+Test(ctl_copy, a_directory_that_was_not_listed_is_reported)
 {
 	const struct list_item items[] = { { .kind = LIST_SELF, DIRECTORY } };
 
@@ -305,7 +305,7 @@ Test(ctl_copy, a_directory_that_was_not_listed_is_told)
 	cr_expect(eq(str, room.failures, "t: could not be listed; copy it alone\n"));
 }
 
-Test(ctl_copy, a_file_that_grew_is_told_and_not_made)
+Test(ctl_copy, a_file_that_grew_is_reported_and_not_made)
 {
 	const struct list_item items[] = { { .kind = LIST_SELF, REGULAR(3) } };
 
@@ -362,7 +362,7 @@ static void copy_parts(struct attr second)
 	cr_expect(eq(uint, parts.given, 2));
 }
 
-Test(ctl_copy, a_file_that_is_overwritten_in_place_between_two_parts_is_told_and_not_made)
+Test(ctl_copy, a_file_that_is_overwritten_in_place_between_two_parts_is_reported_and_not_made)
 {
 	static const struct attr others[] = {
 		{ .mtime = { 1001, 5 }, .ctime = { 1001, 5 } },
@@ -381,7 +381,7 @@ Test(ctl_copy, a_file_that_is_overwritten_in_place_between_two_parts_is_told_and
 	cr_expect(is_there("to/f"));
 }
 
-Test(ctl_copy, a_file_that_could_not_be_read_is_told_and_not_made)
+Test(ctl_copy, a_file_that_could_not_be_read_is_reported_and_not_made)
 {
 	const struct list_item items[] = { { .kind = LIST_SELF, REGULAR(3) } };
 
@@ -394,7 +394,7 @@ Test(ctl_copy, a_file_that_could_not_be_read_is_told_and_not_made)
 	cr_expect(eq(int, unlinkat(room.scratch.fd, "to", AT_REMOVEDIR), 0), "it is empty");
 }
 
-Test(ctl_copy, a_directory_that_could_not_be_read_to_its_end_is_told)
+Test(ctl_copy, a_directory_that_could_not_be_read_to_its_end_is_reported)
 {
 	const struct list_item items[] = {
 		{ .kind = LIST_SELF, DIRECTORY },
@@ -422,7 +422,7 @@ Test(ctl_copy, a_line_that_breaks_leaves_nothing_behind)
 	cr_expect(eq(int, unlinkat(room.scratch.fd, "to", AT_REMOVEDIR), 0), "it is empty");
 }
 
-Test(ctl_copy, a_file_of_an_impossible_size_is_told)
+Test(ctl_copy, a_file_of_an_impossible_size_is_reported)
 {
 	const struct list_item items[] = { { .kind = LIST_SELF, REGULAR(UINT64_MAX) } };
 

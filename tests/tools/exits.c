@@ -74,7 +74,7 @@ static int status_of_child(char *program)
 	return child_exit_code(status);
 }
 
-Test(exits, a_program_that_is_not_there_is_told_apart_from_one_that_cannot_run)
+Test(exits, a_missing_program_is_distinguished_from_one_that_cannot_run)
 {
 	char none[] = "/no/such/program", directory[] = "/";
 

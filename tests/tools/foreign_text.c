@@ -322,7 +322,7 @@ static void the_status_of_a_mount(const char *foreign)
 {
 	AUTO_BUF struct buf text = BUF_INIT(OUTPUT_MAX);
 	struct sandbox_info info = { .state = SANDBOX_RUNNING };
-	struct cache_status status = { .failed_told = 1,
+	struct cache_status status = { .failed_count = 1,
 		.errors_count = 1,
 		.journal_dir = foreign,
 		.contents_dir = foreign,
@@ -330,8 +330,8 @@ static void the_status_of_a_mount(const char *foreign)
 
 	snprintf(info.id, sizeof info.id, "%s", foreign);
 	snprintf(info.root, sizeof info.root, "%s", foreign);
-	snprintf(status.parked[0].path, sizeof status.parked[0].path, "%s", foreign);
-	snprintf(status.parked[0].error, sizeof status.parked[0].error, "%s", foreign);
+	snprintf(status.failed[0].path, sizeof status.failed[0].path, "%s", foreign);
+	snprintf(status.failed[0].error, sizeof status.failed[0].error, "%s", foreign);
 	snprintf(status.errors[0].path, sizeof status.errors[0].path, "%s", foreign);
 	snprintf(status.errors[0].text, sizeof status.errors[0].text, "%s", foreign);
 	snprintf(status.stream_why, sizeof status.stream_why, "%s", foreign);
@@ -550,7 +550,7 @@ Test(foreign_text, is_valid_json_of_which_nothing_is_lost)
 			expect_json(&outputs[i]);
 }
 
-Test(foreign_text, a_path_that_is_not_utf_8_is_told_in_base64_besides)
+Test(foreign_text, a_path_that_is_not_utf_8_is_printed_in_base64_besides)
 {
 	static const struct output *const with_paths[] = { &outputs[13], &outputs[14],
 		&outputs[17] };

@@ -214,7 +214,7 @@ Test(setup_script, a_name_that_is_asked_for_must_be_set)
 	cr_expect(eq(ptr, expanded("x", NULL, "NAME,NOWHERE"), NULL));
 }
 
-Test(setup_script, a_file_beside_it_gives_values_that_are_not_set_here)
+Test(setup_script, a_file_next_to_it_gives_values_that_are_not_set_here)
 {
 	static const struct row rows[] = {
 		{ "$NAME $PLAIN|$QUOTED|$SINGLE|$LINES|$EMPTY|$LAST|$ODD|$BARE",
@@ -237,7 +237,7 @@ Test(setup_script, a_file_beside_it_gives_values_that_are_not_set_here)
 	CHECK_ROWS(rows, variables, NULL);
 }
 
-Test(setup_script, a_quote_that_is_not_closed_is_told_with_its_line)
+Test(setup_script, a_quote_that_is_not_closed_is_reported_with_its_line)
 {
 	struct error e = { 0 };
 	char **list = NULL;

@@ -4,14 +4,14 @@
 
 enum err alive_begin(struct alive *a, struct provider *p, const struct call *call, struct error *e)
 {
-	const struct counted_provider metered = { .provider = p };
+	const struct counted_provider counted = { .provider = p };
 	struct sandbox_info info;
 	enum err kind = provider_info(p, call, &info, e);
 
 	*a = (struct alive){ 0 };
 	if (kind || info.expires_s < 0)
 		return kind;
-	kind = lifetime_new(&a->lifetime, &metered,
+	kind = lifetime_new(&a->lifetime, &counted,
 		&(struct lifetime_options){
 			.left_s = info.expires_s, .progress_ms = call->progress_ms },
 		e);

@@ -93,7 +93,7 @@ static enum err make_link(struct copying *c, struct copy_entry *entry, struct er
 }
 
 /* No file has more bytes than an offset can express. */
-static void judge_size(struct copying *c, struct copy_entry *entry)
+static void check_size(struct copying *c, struct copy_entry *entry)
 {
 	if (entry->attr.size >= INT64_MAX)
 		copy_fail(c, entry, ERR_TOO_LARGE, "has an impossible size");
@@ -104,7 +104,7 @@ static enum err make(struct copying *c, struct copy_entry *entry, struct error *
 	switch (entry->attr.mode & S_IFMT) {
 	case S_IFDIR: return make_dir(c, entry, e);
 	case S_IFLNK: return make_link(c, entry, e);
-	case S_IFREG: judge_size(c, entry); return ERR_OK;
+	case S_IFREG: check_size(c, entry); return ERR_OK;
 	default:
 		copy_fail(c, entry, ERR_UNSUPPORTED,
 			"neither a file nor a directory nor a symbolic link");

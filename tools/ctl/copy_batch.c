@@ -92,7 +92,7 @@ static void count_done(struct copying *c, struct copy_entry *owner, const struct
 }
 
 /* The first refusal counts: changes that needed it were only skipped. */
-static void hear(struct copying *c, size_t n)
+static void take_result(struct copying *c, size_t n)
 {
 	const struct change *change = &c->batch.changes[n];
 	const struct change_result *result = &c->batch.results[n];
@@ -135,7 +135,7 @@ static enum err send_batch(struct copying *c, const struct apply_request *reques
 	struct call call = c->call ? *c->call : (struct call){ 0 };
 
 	leaving.progress.also = call.progress;
-	leaving.progress.told = tell_leaving;
+	leaving.progress.on_sent = tell_leaving;
 	call.progress = &leaving.progress;
 	return provider_apply(c->copy->to, &call, request, c->batch.results, e);
 }
@@ -151,7 +151,7 @@ enum err copy_flush(struct copying *c, struct error *e)
 		kind = send_batch(c, &request, e);
 	}
 	for (size_t n = 0; kind == ERR_OK && n < b->count; n++)
-		hear(c, n);
+		take_result(c, n);
 	b->count = b->data_len = b->paths_len = 0;
 	if (kind == ERR_OK)
 		tell_progress(c, 0);

@@ -1,6 +1,6 @@
 #include "tools/ctl/feeding.h"
 
-#include "tools/patience.h"
+#include "tools/command_call.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static enum err note_complaint(
 /* *is_read: the command reads the pipe, or will. Bytes that it cannot take yet are kept. */
 static enum err offer_piece(struct feeding *f, bool *is_read, struct error *e)
 {
-	const struct call silent = patience_for_command(f->provider, &f->call);
+	const struct call silent = command_call(f->provider, &f->call);
 	AUTO_BUF struct buf script = BUF_INIT(SCRIPT_MAX), complaint = BUF_INIT(COMPLAINT_MAX);
 	struct input *in = f->input;
 	struct execute_request request = { .input = in->bytes.bytes, .input_len = in->bytes.len };

@@ -6,7 +6,7 @@
 #include "tools/ctl/alive.h"
 #include "tools/ctl/feeding.h"
 #include "tools/exits.h"
-#include "tools/patience.h"
+#include "tools/command_call.h"
 
 #include <limits.h>
 #include <poll.h>
@@ -92,7 +92,7 @@ static enum err print_response(
 static enum err run(struct provider *p, const struct call *call, struct foreground *f,
 	const struct execute_request *request, int *status, struct error *e)
 {
-	const struct call silent = patience_for_command(p, call);
+	const struct call silent = command_call(p, call);
 	struct execute_result result = { 0 };
 	enum err kind = f->as_response
 		? provider_execute(p, &silent, request, keep, f->streams, &result, e)

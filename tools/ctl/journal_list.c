@@ -25,7 +25,7 @@ struct owing {
 	/* the process that has the journal, or why it cannot be read */
 	char why[sizeof((struct error *)0)->text];
 	struct journal *journal; /* NULL: cannot be looked into */
-	uint64_t entries, bytes, parked;
+	uint64_t entries, bytes, failed;
 };
 
 /* ---- One journal ---- */
@@ -43,7 +43,7 @@ static void look_at(struct owing *o)
 	if (e.kind)
 		snprintf(o->why, sizeof o->why, "%s", e.text);
 	if (o->journal)
-		journal_usage(o->journal, &o->entries, &o->bytes, &o->parked);
+		journal_usage(o->journal, &o->entries, &o->bytes, &o->failed);
 }
 
 /* As in a mount's status: a change of several entries counts once, by the name that it was for. */
@@ -139,7 +139,7 @@ static void add(struct listing *l, const struct journal_found *found)
 	struct owing o = { .found = found };
 
 	look_at(&o);
-	if (!o.journal || o.entries || o.parked) {
+	if (!o.journal || o.entries || o.failed) {
 		add_row(l, &o);
 		add_object(l, &o);
 	}

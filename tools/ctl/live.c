@@ -301,7 +301,7 @@ struct said {
 	char out[64], err[64];
 };
 
-static enum err hear(
+static enum err receive(
 	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
 {
 	struct said *s = context;
@@ -317,7 +317,7 @@ static enum err execute(struct live *l, const struct execute_request *request, s
 	int *exit_code, struct error *e)
 {
 	struct execute_result result = { 0 };
-	enum err kind = provider_execute(l->p, &l->t->call, request, hear, said, &result, e);
+	enum err kind = provider_execute(l->p, &l->t->call, request, receive, said, &result, e);
 
 	*exit_code = result.has_exit_code ? result.exit_code : -1;
 	return kind;

@@ -5,7 +5,7 @@
 #include "tools/bytes_text.h"
 #include "tools/ctl/output.h"
 #include "tools/duration_text.h"
-#include "tools/owed.h"
+#include "tools/unsynced.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,9 +23,9 @@ struct report {
 
 static void add_refused(struct report *r, const char *dir, struct json_object *status)
 {
-	struct json_object *parked = rest_member(rest_member(status, "journal"), "parked"), *one;
+	struct json_object *failed = rest_member(rest_member(status, "journal"), "parked"), *one;
 
-	for (size_t i = 0; (one = rest_item(parked, i)); i++)
+	for (size_t i = 0; (one = rest_item(failed, i)); i++)
 		table_note(&r->table, "%s: refused: %s %s: %s", dir, rest_text(one, "op", ""),
 			rest_text(one, "path", ""), rest_text(one, "error", ""));
 }
@@ -88,18 +88,18 @@ static const char *cache_words(struct json_object *status, char out[2 * BYTES_TE
 static void add_alive(struct report *r, const struct mounted *m, const struct buf *text)
 {
 	AUTO_JSON struct json_object *status = NULL;
-	char pending[OWED_WORDS_MAX], refused[32], known[32], left[DURATION_TEXT_SIZE];
+	char pending[UNSYNCED_WORDS_MAX], refused[32], known[32], left[DURATION_TEXT_SIZE];
 	char cache[2 * BYTES_TEXT_SIZE + 4];
-	struct owed owed = { 0 };
+	struct unsynced unsynced = { 0 };
 
 	rest_parse(text, &status);
-	owed_parse(&owed, text);
-	snprintf(refused, sizeof refused, "%lld", (long long)owed.refused);
+	unsynced_parse(&unsynced, text);
+	snprintf(refused, sizeof refused, "%lld", (long long)unsynced.refused);
 	snprintf(known, sizeof known, "%lld", (long long)rest_integer(status, "inodes_known", 0));
 	duration_text(rest_integer(status, "expires_s", -1), left);
 	table_add(&r->table,
 		(const char *const[]){ m->source, m->dir, mount_state_word(MOUNT_ALIVE),
-			owed.changes ? owed_words(&owed, pending) : "-", refused, known,
+			unsynced.changes ? unsynced_words(&unsynced, pending) : "-", refused, known,
 			cache_words(status, cache), left });
 	add_state(r, m->dir, status);
 	add_refused(r, m->dir, status);

@@ -5,7 +5,7 @@
 #include "providers/shell_quote.h"
 #include "tools/ctl/archive.h"
 #include "tools/ctl/directory.h"
-#include "tools/patience.h"
+#include "tools/command_call.h"
 
 #include <fcntl.h>
 #include <ftw.h>
@@ -132,7 +132,7 @@ static enum err take_output(
 static enum err run_script(struct provider *p, const struct call *call, const struct buf *script,
 	const void *input, size_t input_len, struct said *out, struct error *e)
 {
-	const struct call silent = patience_for_command(p, call);
+	const struct call silent = command_call(p, call);
 	const struct execute_request request = {
 		.command = buf_text(script), .input = input, .input_len = input_len
 	};

@@ -4,7 +4,7 @@
 #include <criterion/new/assert.h>
 #include <pthread.h>
 
-TestSuite(later, .timeout = 300);
+TestSuite(async_writer, .timeout = 300);
 
 /* A disk that writes nothing until it is told to. */
 struct disk {
@@ -63,12 +63,12 @@ static void fill_and_end(size_t len, unsigned most)
 	cr_expect(not(disk.is_out_of_order));
 }
 
-Test(later, writes_in_order_all_that_may_wait)
+Test(async_writer, writes_in_order_all_that_may_wait)
 {
 	fill_and_end(128 * 1024, 64);
 }
 
-Test(later, counts_small_blocks_too)
+Test(async_writer, counts_small_blocks_too)
 {
 	fill_and_end(1, 2048);
 }

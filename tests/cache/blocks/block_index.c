@@ -76,7 +76,7 @@ static int count_known(int numbers)
 	return known;
 }
 
-Test(versions, what_was_noted_is_found_by_all)
+Test(versions, recorded_names_are_found_by_all)
 {
 	struct block_index *other = open_table(4096);
 

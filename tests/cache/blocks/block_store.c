@@ -122,7 +122,7 @@ Test(stored, a_file_that_has_other_attributes_now_keeps_its_bytes)
 
 /* ---- Written here ---- */
 
-static struct attr settled_version(uint64_t size, int number)
+static struct attr stable_version(uint64_t size, int number)
 {
 	struct attr v = version(size, number);
 
@@ -154,8 +154,8 @@ static void move_to(
 
 Test(stored, a_file_that_is_written_in_pieces_is_read)
 {
-	struct attr empty = settled_version(0, 1), part = settled_version(300001, 2);
-	struct attr whole = settled_version(700001, 3);
+	struct attr empty = stable_version(0, 1), part = stable_version(300001, 2);
+	struct attr whole = stable_version(700001, 3);
 
 	write_at("f", &empty, &part, 0, 300001);
 	cr_expect(reads(&part, 0, 300001));
@@ -169,7 +169,7 @@ Test(stored, a_file_that_is_written_in_pieces_is_read)
 Test(stored, what_has_left_staging_is_read_by_its_version_there)
 {
 	struct attr empty = version(0, 1), part = version(300001, 2), whole = version(700001, 2);
-	struct attr placed = settled_version(700001, 2);
+	struct attr placed = stable_version(700001, 2);
 
 	placed.ino = 77;
 	part.ctime = whole.ctime = part.mtime;
@@ -181,8 +181,8 @@ Test(stored, what_has_left_staging_is_read_by_its_version_there)
 
 Test(stored, a_write_goes_on_with_what_is_kept)
 {
-	struct attr one = settled_version(200001, 1), other = settled_version(200001, 2);
-	struct attr third = settled_version(300001, 3);
+	struct attr one = stable_version(200001, 1), other = stable_version(200001, 2);
+	struct attr third = stable_version(300001, 3);
 
 	file[1000] ^= 1;
 	block_store_keep(stored, &one, 0, file, 200001);
@@ -195,7 +195,7 @@ Test(stored, a_write_goes_on_with_what_is_kept)
 
 Test(stored, a_hole_before_what_is_written_is_read)
 {
-	struct attr one = settled_version(10, 1), other = settled_version(500001, 2);
+	struct attr one = stable_version(10, 1), other = stable_version(500001, 2);
 
 	memset(file + 10, 0, 400000 - 10);
 	block_store_keep(stored, &one, 0, file, 10);
@@ -205,7 +205,7 @@ Test(stored, a_hole_before_what_is_written_is_read)
 
 Test(stored, what_is_not_known_of_a_block_stays_unknown)
 {
-	struct attr one = settled_version(200001, 1), other = settled_version(300001, 2);
+	struct attr one = stable_version(200001, 1), other = stable_version(300001, 2);
 
 	write_at("f", &one, &other, 200001, 100000);
 	cr_expect(not(reads(&other, 0, 1)));
@@ -215,7 +215,7 @@ Test(stored, what_is_not_known_of_a_block_stays_unknown)
 
 Test(stored, a_file_to_which_others_wrote_meanwhile_is_not_read)
 {
-	struct attr one = settled_version(1000, 1), other = settled_version(2001, 2);
+	struct attr one = stable_version(1000, 1), other = stable_version(2001, 2);
 
 	block_store_keep(stored, &one, 0, file, 1000);
 	write_at("f", &one, &other, 1000, 1000);
@@ -224,8 +224,8 @@ Test(stored, a_file_to_which_others_wrote_meanwhile_is_not_read)
 
 Test(stored, another_file_that_took_the_path_is_not_read_for_the_one_that_grew)
 {
-	struct attr empty = settled_version(0, 1), one = settled_version(1000, 2);
-	struct attr other = one, more = settled_version(2000, 3);
+	struct attr empty = stable_version(0, 1), one = stable_version(1000, 2);
+	struct attr other = one, more = stable_version(2000, 3);
 
 	write_at("f", &empty, &one, 0, 1000);
 	other.ino = more.ino = 3;
@@ -237,7 +237,7 @@ Test(stored, another_file_that_took_the_path_is_not_read_for_the_one_that_grew)
 static void write_many(void)
 {
 	for (int n = 0; n < 64; n++) {
-		struct attr empty = settled_version(0, 100), full = settled_version(10, 101);
+		struct attr empty = stable_version(0, 100), full = stable_version(10, 101);
 
 		empty.ino = full.ino = (uint64_t)(100 + n);
 		write_at("g", &empty, &full, 0, 10);
@@ -246,14 +246,14 @@ static void write_many(void)
 
 Test(stored, a_file_that_does_not_grow_any_more_is_read)
 {
-	struct attr empty = settled_version(0, 1), one = settled_version(1000, 2);
+	struct attr empty = stable_version(0, 1), one = stable_version(1000, 2);
 
 	write_at("f", &empty, &one, 0, 1000);
 	write_many();
 	cr_expect(reads(&one, 0, 1000));
 }
 
-Test(stored, a_version_that_others_may_have_is_noted_nowhere)
+Test(stored, a_version_that_others_may_have_is_recorded_nowhere)
 {
 	struct attr empty = version(0, 1), one = version(1000, 2);
 
@@ -436,8 +436,8 @@ Test(stored_dir, the_next_mount_of_the_sandbox_has_it_and_another_has_not)
 
 Test(stored_dir, the_next_mount_has_what_grew)
 {
-	struct attr empty = settled_version(0, 1), part = settled_version(300001, 2);
-	struct attr whole = settled_version(700001, 3);
+	struct attr empty = stable_version(0, 1), part = stable_version(300001, 2);
+	struct attr whole = stable_version(700001, 3);
 
 	write_at("f", &empty, &part, 0, 300001);
 	write_at("f", &part, &whole, 300001, 400000);

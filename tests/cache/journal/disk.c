@@ -58,16 +58,16 @@ static size_t set_aside(void)
 
 struct state {
 	uint64_t size; /* of the file */
-	const char *owed;
+	const char *unsynced;
 };
 
-static const char *owed_at(const struct state *states, size_t count, size_t size)
+static const char *unsynced_at(const struct state *states, size_t count, size_t size)
 {
-	const char *owed = "";
+	const char *unsynced = "";
 
 	for (size_t n = 0; n < count && states[n].size <= size; n++)
-		owed = states[n].owed;
-	return owed;
+		unsynced = states[n].unsynced;
+	return unsynced;
 }
 
 Test(journal_disk, a_tail_torn_at_any_byte_is_dropped)
@@ -91,7 +91,7 @@ Test(journal_disk, a_tail_torn_at_any_byte_is_dropped)
 	for (size_t cut = 0; cut <= len; cut++) {
 		leave(whole, cut);
 		journaled_open(&j, 0);
-		journaled_expect(&j, owed_at(states, 5, cut));
+		journaled_expect(&j, unsynced_at(states, 5, cut));
 		uint64_t number = journaled_name(&j, CHANGE_MKDIR, "more", NULL);
 
 		journaled_reopen(&j);
@@ -125,7 +125,7 @@ static void kill_after(uint64_t enough, _Atomic uint64_t *kept)
 	waitpid(child, NULL, 0);
 }
 
-Test(journal_disk, what_a_killed_process_was_told_is_kept)
+Test(journal_disk, entries_acknowledged_to_a_killed_process_are_kept)
 {
 	_Atomic uint64_t *kept =
 		mmap(NULL, sizeof *kept, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -136,9 +136,9 @@ Test(journal_disk, what_a_killed_process_was_told_is_kept)
 		atomic_store(kept, 0);
 		kill_after(11 * round, kept);
 		journaled_open(&j, 0);
-		cr_expect(journaled_owed(&j) >= atomic_load(kept), "round %d", (int)round);
-		cr_expect(journaled_owed(&j) <= atomic_load(kept) + 1, "round %d", (int)round);
-		journaled_done(&j, 1, journaled_owed(&j));
+		cr_expect(journaled_unsynced(&j) >= atomic_load(kept), "round %d", (int)round);
+		cr_expect(journaled_unsynced(&j) <= atomic_load(kept) + 1, "round %d", (int)round);
+		journaled_done(&j, 1, journaled_unsynced(&j));
 	}
 	cr_expect(eq(sz, set_aside(), 0));
 	munmap(kept, sizeof *kept);
@@ -168,7 +168,7 @@ Test(journal_disk, zeros_that_a_loss_of_power_left_are_dropped)
 static bool is_noticed(const struct journal_extent *where)
 {
 	if (set_aside())
-		return !journaled_owed(&j);
+		return !journaled_unsynced(&j);
 	journaled_expect(&j, "1:d\n2:d/f+40\n");
 	return !journaled_reads(&j, where, 0, 0);
 }
@@ -213,7 +213,7 @@ Test(journal_disk, a_gap_is_noticed)
 	journal_close(take(j.journal));
 	cut(FIRST, 1);
 	journaled_open(&j, 0);
-	cr_expect(eq(u64, journaled_owed(&j), 0));
+	cr_expect(eq(u64, journaled_unsynced(&j), 0));
 	cr_expect(eq(sz, set_aside(), 1));
 	journaled_name(&j, CHANGE_MKDIR, "d", NULL);
 	journaled_reopen(&j);
@@ -238,7 +238,7 @@ Test(journal_disk, segments_go_when_all_in_them_is_done_whatever_their_order)
 	journaled_expect(&j, "1:f+30720\n");
 }
 
-Test(journal_disk, sequence_numbers_outlive_the_segments_they_were_noted_in)
+Test(journal_disk, sequence_numbers_outlive_the_segments_they_were_recorded_in)
 {
 	const uint64_t numbers[] = { 1, 2, 3 };
 

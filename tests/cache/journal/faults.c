@@ -51,10 +51,10 @@ static void be_killed(const char *fault)
 	journaled_open(&j, 0);
 }
 
-Test(journal_faults, what_was_acknowledged_is_owed_and_nothing_else)
+Test(journal_faults, acknowledged_changes_are_unsynced_and_nothing_else)
 {
 	static const struct {
-		const char *fault, *owed;
+		const char *fault, *unsynced;
 		uint64_t next_number, next_sequence;
 	} rows[] = {
 		{ "journal.add.before:3", "", 3, 13 },
@@ -69,7 +69,7 @@ Test(journal_faults, what_was_acknowledged_is_owed_and_nothing_else)
 
 	for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
 		be_killed(rows[n].fault);
-		journaled_expect(&j, rows[n].owed);
+		journaled_expect(&j, rows[n].unsynced);
 		cr_expect(eq(u64, journal_next_sequence(j.journal), rows[n].next_sequence), "%s",
 			rows[n].fault);
 		uint64_t number = journaled_name(&j, CHANGE_MKDIR, "d", NULL);

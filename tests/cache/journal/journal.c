@@ -30,7 +30,7 @@ TestSuite(journal, .init = setup, .fini = teardown, .timeout = 300);
 
 /* ---- What is added, and what is owed ---- */
 
-Test(journal, entries_are_owed_in_their_order_until_they_are_done)
+Test(journal, entries_are_unsynced_in_their_order_until_they_are_done)
 {
 	cr_expect(eq(u64, journaled_name(&j, CHANGE_MKDIR, "d", NULL), 1));
 	journaled_write(&j, "d/f", 5, 3);
@@ -38,14 +38,14 @@ Test(journal, entries_are_owed_in_their_order_until_they_are_done)
 	journaled_expect(&j, "1:d\n2:d/f+3\n3:d/f>d/g\n");
 	journaled_done(&j, 2, 2);
 	journaled_expect(&j, "1:d\n3:d/f>d/g\n");
-	cr_expect(eq(u64, journaled_owed(&j), 2));
+	cr_expect(eq(u64, journaled_unsynced(&j), 2));
 	journaled_done(&j, 2, 2);
-	cr_expect(eq(u64, journaled_owed(&j), 2));
+	cr_expect(eq(u64, journaled_unsynced(&j), 2));
 	journaled_done(&j, 1, 3);
 	journaled_expect(&j, "");
 }
 
-Test(journal, a_done_entry_stays_done_when_it_is_noted_as_sent)
+Test(journal, a_done_entry_stays_done_when_it_is_recorded_as_sent)
 {
 	const uint64_t number = 1;
 
@@ -59,7 +59,7 @@ Test(journal, a_done_entry_stays_done_when_it_is_noted_as_sent)
 	cr_expect(eq(u64, journal_next_sequence(j.journal), 8));
 }
 
-Test(journal, what_is_owed_is_there_again)
+Test(journal, unsynced_entries_are_there_again)
 {
 	journaled_name(&j, CHANGE_MKDIR, "d", NULL);
 	struct journal_extent where = journaled_write(&j, "d/f", 5, 100 * KIB);
@@ -232,7 +232,7 @@ Test(journal, a_ticket_is_one_for_all_and_the_next_number_is_above_it)
 	cr_expect(eq(u64, journal_next_sequence(j.journal), 10));
 }
 
-Test(journal, a_parked_entry_stays_with_why_until_it_is_done)
+Test(journal, a_failed_entry_stays_with_its_reason_until_it_is_done)
 {
 	journaled_name(&j, CHANGE_MKDIR, "a", NULL);
 	journaled_name(&j, CHANGE_MKDIR, "b", NULL);
@@ -240,11 +240,11 @@ Test(journal, a_parked_entry_stays_with_why_until_it_is_done)
 		int, journal_note_failed(j.journal, 1, ERR_CONFLICT, "a: is there", NULL), ERR_OK));
 	journaled_reopen(&j);
 	journaled_expect(&j, "1:a CONFLICT: a: is there\n2:b\n");
-	cr_expect(eq(u64, journaled_owed(&j), 1));
-	cr_expect(eq(u64, journaled_parked(&j), 1));
+	cr_expect(eq(u64, journaled_unsynced(&j), 1));
+	cr_expect(eq(u64, journaled_failed(&j), 1));
 	journaled_done(&j, 1, 1);
 	journaled_expect(&j, "2:b\n");
-	cr_expect(eq(u64, journaled_parked(&j), 0));
+	cr_expect(eq(u64, journaled_failed(&j), 0));
 }
 
 static enum err tell_base(void *context, const struct journal_entry *entry, struct error *e)
@@ -309,7 +309,7 @@ Test(journal, what_is_moved_has_its_own_version)
 	cr_expect(eq(u64, sizes[1], 7));
 }
 
-Test(journal, the_id_stays_as_long_as_something_is_owed)
+Test(journal, the_id_stays_as_long_as_an_entry_is_unsynced)
 {
 	unsigned char id[JOURNAL_ID_SIZE];
 
@@ -323,7 +323,7 @@ Test(journal, the_id_stays_as_long_as_something_is_owed)
 	cr_expect(eq(u64, journaled_name(&j, CHANGE_MKDIR, "a", NULL), 1));
 }
 
-Test(journal, nothing_is_left_of_a_journal_that_owes_nothing)
+Test(journal, nothing_is_left_of_a_journal_without_unsynced_entries)
 {
 	journaled_write(&j, "f", 0, MIB);
 	journaled_done(&j, 1, 1);
@@ -358,7 +358,7 @@ Test(journal, ten_thousand_entries_are_there_again)
 	journaled_reopen(&j);
 	cr_assert(eq(int, journal_each(j.journal, count_one, &count, NULL), ERR_OK));
 	cr_expect(eq(u64, count, MANY));
-	cr_expect(eq(u64, journaled_owed(&j), MANY));
+	cr_expect(eq(u64, journaled_unsynced(&j), MANY));
 }
 
 static enum err stop_at_two(void *context, const struct journal_entry *entry, struct error *e)
@@ -367,7 +367,7 @@ static enum err stop_at_two(void *context, const struct journal_entry *entry, st
 	return entry->number == 2 ? error_set(e, ERR_INTERRUPTED, "enough") : ERR_OK;
 }
 
-Test(journal, whoever_is_told_may_end_the_round)
+Test(journal, a_sink_may_end_the_round)
 {
 	uint64_t last = 0;
 
@@ -418,7 +418,7 @@ Test(journal, several_threads_use_it_at_once)
 		cr_assert(number >= 1 && number <= THREADS * ROUNDS && !given[number]);
 		given[number] = true;
 	}
-	cr_expect(eq(u64, journaled_owed(&j), 0));
+	cr_expect(eq(u64, journaled_unsynced(&j), 0));
 }
 
 Test(journal, without_a_directory_its_files_have_no_names)

@@ -24,21 +24,21 @@ static struct distant far;
 static struct inode *dir, *changing;
 
 /* What was told, once for each. */
-static struct told {
+static struct reports {
 	pthread_mutex_t lock;
 	unsigned all; /* notices, of whatever */
 	bool inode_changed, name_replaced, name_removed, name_made;
-} told = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} reports = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void note(const struct inode *i, const char *name)
 {
-	pthread_mutex_lock(&told.lock);
-	told.all++;
-	told.inode_changed |= !name && i == changing;
-	told.name_replaced |= name && !strcmp(name, "replaced");
-	told.name_removed |= name && !strcmp(name, "removed");
-	told.name_made |= name && !strcmp(name, "none");
-	pthread_mutex_unlock(&told.lock);
+	pthread_mutex_lock(&reports.lock);
+	reports.all++;
+	reports.inode_changed |= !name && i == changing;
+	reports.name_replaced |= name && !strcmp(name, "replaced");
+	reports.name_removed |= name && !strcmp(name, "removed");
+	reports.name_made |= name && !strcmp(name, "none");
+	pthread_mutex_unlock(&reports.lock);
 }
 
 static void note_inode(void *context, struct inode *i, bool pages)
@@ -98,7 +98,7 @@ static void start(int files)
 {
 	char name[16];
 
-	distant_start_telling(&far);
+	distant_start_watched(&far);
 	scratch_mkdir(&far.scratch, "d", 0755);
 	scratch_write_text(&far.scratch, "d/changing", "text");
 	scratch_write_text(&far.scratch, "d/replaced", "text");
@@ -153,7 +153,7 @@ Test(command, leaves_with_the_kernel_what_it_did_not_change)
 	unsigned lists = distant_lists(&far);
 
 	run_command();
-	cr_expect(le(uint, told.all, 10));
+	cr_expect(le(uint, reports.all, 10));
 	cr_expect(eq(uint, distant_lists(&far), lists + 1), "one audit");
 	for (int n = 0; n < 10; n++)
 		look_up(cache_root(far.cache), "f0");
@@ -163,11 +163,11 @@ Test(command, leaves_with_the_kernel_what_it_did_not_change)
 Test(command, asks_for_nothing_after_another_one_if_no_file_was_used_between)
 {
 	run_command();
-	unsigned lists = distant_lists(&far), before = told.all;
+	unsigned lists = distant_lists(&far), before = reports.all;
 
 	run_command();
 	cr_expect(eq(uint, distant_lists(&far), lists));
-	cr_expect(ge(uint, told.all, before + FILES), "the kernel keeps nothing");
+	cr_expect(ge(uint, reports.all, before + FILES), "the kernel keeps nothing");
 }
 
 Test(command, takes_from_the_kernel_what_it_changed)
@@ -180,11 +180,11 @@ Test(command, takes_from_the_kernel_what_it_changed)
 	cr_assert(eq(int, unlinkat(fd, "d/removed", 0), 0));
 	scratch_write_text(&far.scratch, "d/none", "text");
 	run_command();
-	cr_expect(told.inode_changed);
-	cr_expect(told.name_replaced);
-	cr_expect(told.name_removed);
-	cr_expect(told.name_made);
-	cr_expect(le(uint, told.all, 40));
+	cr_expect(reports.inode_changed);
+	cr_expect(reports.name_replaced);
+	cr_expect(reports.name_removed);
+	cr_expect(reports.name_made);
+	cr_expect(le(uint, reports.all, 40));
 }
 
 /* Without an answer to what changed nothing is known to be as it was. */
@@ -192,17 +192,17 @@ Test(command, takes_all_from_the_kernel_where_the_audit_fails)
 {
 	far.is_cut = true;
 	run_command();
-	cr_expect(ge(uint, told.all, FILES));
+	cr_expect(ge(uint, reports.all, FILES));
 }
 
 /* Of a mount that nobody uses in between, as often as it is asked for. */
 Test(command, a_check_of_all_leaves_with_the_kernel_what_nobody_changed)
 {
 	for (unsigned round = 1; round <= 3; round++) {
-		unsigned lists = distant_lists(&far), before = told.all;
+		unsigned lists = distant_lists(&far), before = reports.all;
 
 		cache_check_all(far.cache, NULL);
-		cr_expect(le(uint, told.all, before + 10), "round %u", round);
+		cr_expect(le(uint, reports.all, before + 10), "round %u", round);
 		cr_expect(eq(uint, distant_lists(&far), lists + 1), "round %u", round);
 	}
 }
@@ -212,15 +212,15 @@ Test(command, a_check_of_all_takes_from_the_kernel_what_changed)
 	cr_assert(eq(int, fchmodat(far.scratch.fd, "d/changing", 0600, 0), 0));
 	cr_assert(eq(int, unlinkat(far.scratch.fd, "d/removed", 0), 0));
 	cache_check_all(far.cache, NULL);
-	cr_expect(told.inode_changed);
-	cr_expect(told.name_removed);
+	cr_expect(reports.inode_changed);
+	cr_expect(reports.name_removed);
 }
 
 Test(command, a_check_of_all_takes_all_from_the_kernel_where_nobody_answers)
 {
 	far.is_cut = true;
 	cache_check_all(far.cache, NULL);
-	cr_expect(ge(uint, told.all, FILES));
+	cr_expect(ge(uint, reports.all, FILES));
 }
 
 /* ---- Of few names there is no audit ---- */
@@ -265,14 +265,14 @@ Test(command_again, leaves_names_with_the_kernel_that_were_used_since_the_comman
 
 	run_command();
 	cr_expect(eq(uint, distant_lists(&far), lists), "the first one asks for nothing");
-	cr_expect(ge(uint, told.all, SOME), "and the kernel keeps nothing");
+	cr_expect(ge(uint, reports.all, SOME), "and the kernel keeps nothing");
 	for (int round = 0; round < 3; round++) {
 		look_up_all(SOME);
 		lists = distant_lists(&far);
-		told.all = 0;
+		reports.all = 0;
 		run_command();
 		cr_expect(eq(uint, distant_lists(&far), lists + 1), "round %d: one audit", round);
-		cr_expect(le(uint, told.all, 10), "round %d", round);
+		cr_expect(le(uint, reports.all, 10), "round %d", round);
 		look_up_all(SOME);
 		cr_expect(eq(uint, distant_lists(&far), lists + 1),
 			"round %d: the next use needs none", round);

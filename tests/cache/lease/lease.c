@@ -44,7 +44,7 @@ static void setup(void)
 }
 
 /* As many ms later it is used. */
-static void use_later(int64_t ms)
+static void use_after(int64_t ms)
 {
 	awake_ms += ms;
 	cache_used(explored.cache);
@@ -86,7 +86,7 @@ static void await(bool (*is_so)(const char *), const char *path, bool wanted)
 }
 
 /* Until the stream has told everything so far; what that costs is not counted. */
-static void all_is_told(void)
+static void await_all_events(void)
 {
 	explored_make_file("marker");
 	await(has, "marker", true);
@@ -145,7 +145,7 @@ Test(lease, what_is_changed_here_costs_the_changes_only)
 		eq(int, cache_rename(explored.cache, NULL, d, "f2", root, "moved", 0, &e), ERR_OK),
 		"%s", e.text);
 	cr_expect(eq(uint, calls(), 0));
-	all_is_told();
+	await_all_events();
 	usleep(3 * WITHOUT_MS * 1000);
 	cr_expect(has("d/made"));
 	cr_expect(has("d/dir/deep"));
@@ -162,7 +162,7 @@ Test(lease, echoes_leave_a_directory_known)
 {
 	struct inode *d = known_tree();
 
-	all_is_told();
+	await_all_events();
 	for (unsigned n = 0; n < 50; n++) {
 		AUTO_FREE char *name = explored_text("own%u", n);
 
@@ -220,7 +220,7 @@ Test(lease, what_went_from_a_directory_that_was_away_is_not_shown)
 	cr_expect(has("d/f4"));
 }
 
-Test(lease, what_others_change_beside_us_is_seen)
+Test(lease, changes_by_others_along_with_ours_are_seen)
 {
 	struct inode *d = known_tree();
 
@@ -242,7 +242,7 @@ Test(lease, what_others_change_beside_us_is_seen)
 
 /* ---- Doubt ---- */
 
-Test(lease, after_a_doubt_one_audit_restores_everything)
+Test(lease, after_an_invalidation_one_audit_restores_everything)
 {
 	known_tree();
 	cache_invalidate_all(explored.cache);
@@ -279,7 +279,7 @@ static void await_stream(unsigned count)
 	}
 }
 
-Test(lease, a_stream_that_breaks_is_doubted_and_begun_again)
+Test(lease, a_stream_that_breaks_invalidates_and_is_begun_again)
 {
 	known_tree();
 	explored.provider.breaks_watch = true;
@@ -287,7 +287,7 @@ Test(lease, a_stream_that_breaks_is_doubted_and_begun_again)
 	await(is_long, "d/f1", true);
 	explored_make_file("d/new");
 	await(has, "d/new", true);
-	use_later(1000); /* the pause */
+	use_after(1000); /* the pause */
 	await_stream(1);
 	await(is_known, "d/f0", true);
 	usleep(3 * WITHOUT_MS * 1000);
@@ -310,29 +310,29 @@ static void change_unseen(const char *name)
 Test(lease, use_after_a_minute_of_silence_audits_once)
 {
 	known_tree();
-	explored_settle();
+	explored_wait_idle();
 	change_unseen("tree/d/f1");
-	use_later(59000);
+	use_after(59000);
 	cr_expect(eq(u64, explored_size_of("d/f1"), 4));
 	cr_expect(eq(uint, calls(), 0));
-	use_later(1000);
+	use_after(1000);
 	cr_expect(eq(u64, explored_size_of("d/f1"), 11));
 	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 6));
-	use_later(59000);
+	use_after(59000);
 	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 6));
 	cr_expect(eq(uint, explored.provider.lists, 1));
 	cr_expect(eq(uint, explored.provider.watches, 0), "the stream lives on");
 }
 
-Test(lease, what_is_told_ends_the_silence)
+Test(lease, an_event_ends_the_silence)
 {
 	known_tree();
-	explored_settle();
+	explored_wait_idle();
 	awake_ms += 59000;
 	explored_write("d/f1", "longer text");
 	await(is_long, "d/f1", true);
 	change_unseen("tree/d/f2");
-	use_later(59000);
+	use_after(59000);
 	cr_expect(eq(u64, explored_size_of("d/f2"), 4));
 	cr_expect(eq(uint, calls(), 0));
 }
@@ -346,7 +346,7 @@ static void note_lost(void *context, enum watch_kind kind, const char *path, boo
 		was_lost = true;
 }
 
-static bool is_told_of_loss(const char *path)
+static bool is_reported_lost(const char *path)
 {
 	(void)path;
 	return was_lost;
@@ -370,12 +370,12 @@ Test(lease, when_something_was_lost_everything_is_audited)
 	await(is_long, "d/f1", true);
 	cr_expect(eq(uint, explored.provider.lists, 1));
 	cr_expect(eq(uint, explored.provider.watches, 0), "the stream lives on");
-	await(is_told_of_loss, "d/f1", true);
+	await(is_reported_lost, "d/f1", true);
 	cache_observe(explored.cache, NULL);
 }
 
 /* As where a directory may not be read, or one more cannot be watched. */
-Test(lease, a_directory_that_cannot_be_watched_is_believed_for_a_time)
+Test(lease, a_directory_that_cannot_be_watched_is_valid_for_a_time)
 {
 	explored_make_tree("", 1, 2);
 	explored_start(WITHOUT_MS);
@@ -403,12 +403,12 @@ static void await_end(void)
 	}
 }
 
-Test(lease, after_the_machine_slept_nothing_is_believed)
+Test(lease, after_the_machine_slept_nothing_is_valid)
 {
 	known_tree();
 	change_unseen("tree/d/f1");
 	asleep_ms += 3000;
-	use_later(1000);
+	use_after(1000);
 	cr_expect(eq(u64, explored_size_of("d/f1"), 11));
 	await_end();
 	await_stream(1);
@@ -443,7 +443,7 @@ Test(lease, a_file_that_has_no_xattrs_is_not_asked_for_them)
 	cr_expect(eq(int, xattr_names(made, &out), ERR_OK));
 	cr_expect(eq(uint, calls(), 0));
 	set_xattr_unseen("tree/d/f0");
-	all_is_told();
+	await_all_events();
 	cr_expect(eq(int, xattr_names(f, &out), ERR_OK));
 	cr_expect(eq(str, (char *)buf_text(&out), (char *)"user.a"));
 	cr_expect(eq(int, xattr_names(explored_find("d/f1"), &out), ERR_OK));
@@ -451,7 +451,7 @@ Test(lease, a_file_that_has_no_xattrs_is_not_asked_for_them)
 }
 
 /* A stream on a link of which nothing comes any more would be silent. */
-Test(lease, after_a_call_that_nobody_answered_nothing_is_believed)
+Test(lease, after_a_call_that_nobody_answered_nothing_is_valid)
 {
 	AUTO_BUF struct buf names = BUF_INIT(1000);
 
@@ -459,7 +459,7 @@ Test(lease, after_a_call_that_nobody_answered_nothing_is_believed)
 	struct inode *f = explored_find("d/f0");
 
 	set_xattr_unseen("tree/d/f0");
-	all_is_told();
+	await_all_events();
 	explored.provider.fails_with = ERR_UNREACHABLE;
 	cr_expect(
 		eq(int, cache_xattr(explored.cache, NULL, f, NULL, &names, NULL), ERR_UNREACHABLE));
@@ -511,7 +511,7 @@ static struct cache_status status(void)
 	return s;
 }
 
-static void await_told(enum cache_stream state)
+static void await_stream_state(enum cache_stream state)
 {
 	int64_t end_ms = monotonic_ms() + PATIENCE_MS;
 
@@ -521,29 +521,29 @@ static void await_told(enum cache_stream state)
 	}
 }
 
-Test(lease, for_what_a_stream_broke_is_told_until_there_is_another)
+Test(lease, the_reason_of_a_broken_stream_is_shown_until_there_is_another)
 {
 	known_tree();
-	await_told(CACHE_STREAM_LIVE);
+	await_stream_state(CACHE_STREAM_LIVE);
 	explored.provider.breaks_watch = true;
 	explored_make_file("d/new");
 	await_end();
-	await_told(CACHE_STREAM_BROKEN);
+	await_stream_state(CACHE_STREAM_BROKEN);
 	cr_expect(eq(str, status().stream_why, "broken off"));
-	use_later(1000);
+	use_after(1000);
 	await_stream(1);
-	await_told(CACHE_STREAM_LIVE);
+	await_stream_state(CACHE_STREAM_LIVE);
 	cr_expect(eq(str, status().stream_why, ""));
 }
 
-Test(lease, that_a_stream_was_let_go_is_told)
+Test(lease, a_stream_that_was_let_go_is_shown_as_idle)
 {
 	explored.stream_idle_ms = 50;
 	explored_make_dir("d");
 	explored_start(A_MINUTE);
 	explored_list_all(cache_root(explored.cache));
 	await_end();
-	await_told(CACHE_STREAM_IDLE);
+	await_stream_state(CACHE_STREAM_IDLE);
 	cr_expect(eq(str, status().stream_why, ""));
 }
 
@@ -554,18 +554,18 @@ Test(lease, where_there_is_no_stream_it_is_looked_for_again_after_a_minute)
 	explored_make_dir("d");
 	explored_start(A_MINUTE);
 	explored_list_all(cache_root(explored.cache));
-	await_told(CACHE_STREAM_BROKEN);
+	await_stream_state(CACHE_STREAM_BROKEN);
 	cr_expect(eq(str, status().stream_why, "no stream of changes"));
 	explored.provider.has_watch = true;
-	use_later(59000);
+	use_after(59000);
 	cache_invalidate_all(explored.cache);
 	cr_expect(not(has("none")));
 	cr_expect(eq(uint, explored.provider.watches, 0));
-	use_later(1000);
+	use_after(1000);
 	cache_invalidate_all(explored.cache);
 	cr_expect(not(has("none")));
 	cr_expect(eq(uint, explored.provider.watches, 1));
-	await_told(CACHE_STREAM_LIVE);
+	await_stream_state(CACHE_STREAM_LIVE);
 }
 
 /* Where it takes long until all directories are watched. */
@@ -579,11 +579,11 @@ Test(lease, a_stream_that_begins_late_is_not_waited_for)
 	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 1));
 	cr_expect(ge(uint, explored.provider.lists, 1));
 	explored.provider.holds_ready = false;
-	await_told(CACHE_STREAM_LIVE);
+	await_stream_state(CACHE_STREAM_LIVE);
 	cache_invalidate_all(explored.cache);
 	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 1));
 	cr_expect(has("d"));
-	explored_settle();
+	explored_wait_idle();
 	usleep(3 * WITHOUT_MS * 1000);
 	cr_expect(is_known("d"));
 }
@@ -597,7 +597,7 @@ Test(lease, however_many_directories_are_not_watched_the_others_are)
 	explored_make_files("d", 5);
 	explored_start(WITHOUT_MS);
 	explored_list_all(cache_root(explored.cache));
-	await_told(CACHE_STREAM_LIVE);
+	await_stream_state(CACHE_STREAM_LIVE);
 	cr_expect(eq(u64, status().unwatched_dirs, 2000));
 	unsigned before = calls();
 
@@ -658,10 +658,10 @@ static void await_paused(void)
 static void pause_after(int64_t ms)
 {
 	known_tree();
-	explored_settle();
+	explored_wait_idle();
 	struct inode *d = explored_find("d");
 
-	use_later(ms);
+	use_after(ms);
 	explored_make_file("told");
 	await(has, "told", true);
 	explored.provider.pauses_at_apply = true;
@@ -687,7 +687,7 @@ static void wait_patiently(void)
 static void expect_use_wakes(void)
 {
 	wait_patiently();
-	use_later(1000);
+	use_after(1000);
 	cr_expect(has("d/made"));
 	cr_expect(eq(int, cache_sync(explored.cache, NULL, NULL), ERR_OK));
 	cr_expect(eq(uint, explored.provider.wakes, 1));
@@ -728,7 +728,7 @@ Test(lease, who_listens_wakes_nobody)
 	explored_make_file("d/new");
 	await_end();
 	/* By then the pause before another one has begun. */
-	await_told(CACHE_STREAM_BROKEN);
+	await_stream_state(CACHE_STREAM_BROKEN);
 	awake_ms += 2000;
 	cache_listen(explored.cache);
 	await_refusals(1);
@@ -766,7 +766,7 @@ Test(lease, a_stream_whose_list_is_waited_for_is_not_unused)
 	cr_expect(eq(int, e.kind, ERR_OK), "%s", e.text);
 }
 
-Test(lease, without_a_stream_trust_has_an_end)
+Test(lease, without_a_stream_validity_has_an_end)
 {
 	explored.provider.has_watch = false;
 	explored_make_dir("d");
@@ -780,23 +780,23 @@ Test(lease, without_a_stream_trust_has_an_end)
 
 static void note_path(void *context, enum watch_kind kind, const char *path, bool is_dir)
 {
-	_Atomic bool *heard = context;
+	_Atomic bool *received = context;
 
 	(void)kind, (void)is_dir;
 	if (!strcmp(path, "far/away"))
-		*heard = true;
+		*received = true;
 }
 
 Test(lease, who_listens_hears_of_what_nobody_asked_for)
 {
-	_Atomic bool heard = false;
-	struct cache_observer observer = { .changed = note_path, .context = (void *)&heard };
+	_Atomic bool received = false;
+	struct cache_observer observer = { .changed = note_path, .context = (void *)&received };
 
 	explored_make_dir("far");
 	explored_start(WITHOUT_MS);
 	cache_observe(explored.cache, &observer);
 	cache_listen(explored.cache);
-	for (int64_t end_ms = monotonic_ms() + PATIENCE_MS; !atomic_load(&heard);) {
+	for (int64_t end_ms = monotonic_ms() + PATIENCE_MS; !atomic_load(&received);) {
 		cr_assert(lt(i64, monotonic_ms(), end_ms), "nothing heard");
 		explored_write("far/away", "text");
 		usleep(1000);

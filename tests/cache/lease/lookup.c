@@ -90,7 +90,7 @@ Test(lookup, a_file_that_a_command_replaced_is_read_while_others_commands_end)
 }
 
 /* While the name itself is asked for, the first time; what else is asked before is overtaken, too. */
-static void hear_once(struct distant *d, const struct list_request *request, const char *path)
+static void report_once(struct distant *d, const struct list_request *request, const char *path)
 {
 	const struct watch_event event = { .kind = WATCH_REMOVED, .path = path };
 
@@ -102,26 +102,26 @@ static void hear_once(struct distant *d, const struct list_request *request, con
 	tree_apply_event(d->cache->tree, &event);
 }
 
-static void hear_of_it(struct distant *d, const struct list_request *request)
+static void report_it(struct distant *d, const struct list_request *request)
 {
-	hear_once(d, request, "f");
+	report_once(d, request, "f");
 }
 
-static void hear_of_another(struct distant *d, const struct list_request *request)
+static void report_another(struct distant *d, const struct list_request *request)
 {
-	hear_once(d, request, "beside");
+	report_once(d, request, "beside");
 }
 
 Test(lookup, a_file_that_a_command_replaced_is_read_while_the_stream_tells_of_that)
 {
 	look_up_and_replace();
-	far.meanwhile = hear_of_it;
+	far.meanwhile = report_it;
 	expect_text(look_up("f"), "new text");
 }
 
 Test(lookup, a_file_that_a_command_replaced_is_read_while_the_stream_tells_of_another_one)
 {
 	look_up_and_replace();
-	far.meanwhile = hear_of_another;
+	far.meanwhile = report_another;
 	expect_text(look_up("f"), "new text");
 }

@@ -133,7 +133,7 @@ Test(retry, a_file_is_opened_though_each_answer_of_the_second_lookup_is_overtake
 	cr_expect(eq(int, open_as(&asked, second), ERR_OK));
 }
 
-Test(retry, attributes_are_what_the_second_lookup_told)
+Test(retry, attributes_are_those_of_the_second_lookup)
 {
 	struct inode *i = look_up_again();
 	AUTO_BUF struct buf names = BUF_INIT(1000);

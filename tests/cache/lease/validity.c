@@ -19,13 +19,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-TestSuite(trust, .init = explored_setup, .fini = explored_teardown, .timeout = 300);
+TestSuite(validity, .init = explored_setup, .fini = explored_teardown, .timeout = 300);
 
 /* Everything is known and then doubted, as after a command. */
-static void doubt(void)
+static void invalidate(void)
 {
 	explored_list_all(cache_root(explored.cache));
-	explored_settle();
+	explored_wait_idle();
 	cache_invalidate_all(explored.cache);
 	explored.provider.lists = 0;
 	explored.provider.entries = 0;
@@ -47,11 +47,11 @@ static void *ask(void *context)
 
 /* ---- What it costs ---- */
 
-Test(trust, a_tree_in_doubt_is_one_call)
+Test(validity, an_invalid_tree_is_one_call)
 {
 	explored_make_tree("", 2, 10);
 	explored_start(A_MINUTE);
-	doubt();
+	invalidate();
 	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 110 + 1000));
 	cr_expect(eq(uint, explored.provider.lists, 1));
 	cr_expect(eq(ptr, explored_find("d3/d4/nothing"), NULL));
@@ -59,7 +59,7 @@ Test(trust, a_tree_in_doubt_is_one_call)
 	cr_expect(eq(uint, explored.provider.lists, 1));
 }
 
-Test(trust, what_was_never_known_needs_no_audit)
+Test(validity, what_was_never_known_needs_no_audit)
 {
 	explored_make_files("", 3);
 	explored_start(A_MINUTE);
@@ -69,7 +69,7 @@ Test(trust, what_was_never_known_needs_no_audit)
 	cr_expect(eq(uint, explored.provider.lists, 1));
 }
 
-Test(trust, a_tree_that_is_trusted_by_then_is_not_audited_again)
+Test(validity, a_tree_that_is_valid_by_then_is_not_audited_again)
 {
 	explored_make_files("", 2);
 	explored_start(A_MINUTE);
@@ -79,13 +79,13 @@ Test(trust, a_tree_that_is_trusted_by_then_is_not_audited_again)
 	cr_expect(eq(uint, explored.provider.lists, 0));
 }
 
-Test(trust, many_who_ask_share_one_audit)
+Test(validity, many_who_ask_share_one_audit)
 {
 	struct asker askers[8] = { 0 };
 
 	explored_make_tree("", 1, 10);
 	explored_start(A_MINUTE);
-	doubt();
+	invalidate();
 	for (size_t n = 0; n < 8; n++)
 		pthread_create(&askers[n].thread, NULL, ask, &askers[n]);
 	for (size_t n = 0; n < 8; n++) {
@@ -95,7 +95,7 @@ Test(trust, many_who_ask_share_one_audit)
 	cr_expect(eq(uint, explored.provider.lists, 1));
 }
 
-Test(trust, what_is_made_here_is_held_too)
+Test(validity, what_is_made_here_is_held_too)
 {
 	struct error e = { 0 };
 
@@ -110,7 +110,7 @@ Test(trust, what_is_made_here_is_held_too)
 	cr_expect(
 		eq(int, cache_rename(explored.cache, NULL, d, "own", root, "moved", 0, &e), ERR_OK),
 		"%s", e.text);
-	doubt();
+	invalidate();
 	cr_expect(eq(u64, explored_size_of("moved"), 0));
 	cr_expect(ne(ptr, explored_find("d/sub/deep"), NULL));
 	cr_expect(eq(ptr, explored_find("d/own"), NULL));
@@ -118,7 +118,7 @@ Test(trust, what_is_made_here_is_held_too)
 }
 
 /* A doubt that comes while the audit reads what was doubted. */
-Test(trust, a_doubt_during_an_audit_is_not_lost)
+Test(validity, an_invalidation_during_an_audit_is_not_lost)
 {
 	struct asker asker = { 0 };
 
@@ -126,7 +126,7 @@ Test(trust, a_doubt_during_an_audit_is_not_lost)
 	explored_make_files("d", 2);
 	explored_make_dir("e");
 	explored_start(A_MINUTE);
-	doubt();
+	invalidate();
 	counting_provider_close_gate(&explored.provider, "e");
 	pthread_create(&asker.thread, NULL, ask, &asker);
 	counting_provider_await_held(&explored.provider);
@@ -141,14 +141,14 @@ Test(trust, a_doubt_during_an_audit_is_not_lost)
 
 /* ---- What it tells ---- */
 
-Test(trust, every_change_of_others_is_seen)
+Test(validity, every_change_of_others_is_seen)
 {
 	explored_make_dir("d");
 	explored_make_dir("d/e");
 	explored_make_files("d/e", 3);
 	explored_make_files("d", 3);
 	explored_start(A_MINUTE);
-	doubt();
+	invalidate();
 	explored_make_file("d/e/new");
 	explored_remove_path("d/f0", 0);
 	explored_write("d/e/f1", "longer text");
@@ -168,18 +168,18 @@ Test(trust, every_change_of_others_is_seen)
 #define MANY 600
 
 /* What was made so far is older than what an audit asks for. */
-static void doubt_of_now(void)
+static void invalidate_after_a_tick(void)
 {
 	struct timespec first, now;
 
-	doubt();
+	invalidate();
 	clock_gettime(CLOCK_REALTIME, &first);
 	do
 		clock_gettime(CLOCK_REALTIME, &now);
 	while (now.tv_sec == first.tv_sec || now.tv_nsec < 20000000);
-	const struct tree_listing told = { .seen = tree_seen(explored.cache->tree), .now = now };
+	const struct tree_listing listing = { .seen = tree_seen(explored.cache->tree), .now = now };
 
-	validity_began(explored.cache->validity, &told);
+	validity_began(explored.cache->validity, &listing);
 	cache_invalidate_all(explored.cache);
 }
 
@@ -214,7 +214,7 @@ static bool is_there(unsigned n, const char *name)
 	return explored_find(path);
 }
 
-Test(trust, an_audit_of_any_number_of_directories_is_one_call)
+Test(validity, an_audit_of_any_number_of_directories_is_one_call)
 {
 	AUTO_FREE char *written = explored_long_path(1, "f");
 	AUTO_FREE char *removed = explored_long_path(2, "f");
@@ -224,7 +224,7 @@ Test(trust, an_audit_of_any_number_of_directories_is_one_call)
 
 	explored_make_long_dirs(MANY);
 	explored_start(A_MINUTE);
-	doubt_of_now();
+	invalidate_after_a_tick();
 	explored_write(written, "longer text");
 	explored_remove_path(removed, 0);
 	explored_make_file(made);
@@ -240,14 +240,14 @@ Test(trust, an_audit_of_any_number_of_directories_is_one_call)
 }
 
 /* Its entries are asked for, and what is below them. */
-Test(trust, what_such_an_audit_cannot_read_is_not_believed)
+Test(validity, what_such_an_audit_cannot_read_is_not_valid)
 {
 	explored_make_long_dirs(MANY);
 	explored_make_dir("d");
 	explored_make_dir("d/e");
 	explored_make_file("d/e/f");
 	explored_start(A_MINUTE);
-	doubt_of_now();
+	invalidate_after_a_tick();
 	explored.provider.closed = "d";
 	cr_expect(is_there(1, "f"));
 	cr_expect(eq(uint, explored.provider.lists, 1));
@@ -257,7 +257,7 @@ Test(trust, what_such_an_audit_cannot_read_is_not_believed)
 }
 
 /* The answer names what is in it by where it stands. */
-Test(trust, a_directory_that_is_moved_here_during_such_an_audit_is_not_believed)
+Test(validity, a_directory_that_is_moved_here_during_such_an_audit_is_not_valid)
 {
 	struct asker asker = { 0 };
 	struct error e = { 0 };
@@ -268,7 +268,7 @@ Test(trust, a_directory_that_is_moved_here_during_such_an_audit_is_not_believed)
 	explored_make_dir("a/b/c");
 	explored_make_file("a/b/c/f");
 	explored_start(A_MINUTE);
-	doubt_of_now();
+	invalidate_after_a_tick();
 	explored_make_file("new");
 	counting_provider_close_gate(&explored.provider, "");
 	pthread_create(&asker.thread, NULL, ask, &asker);
@@ -287,9 +287,9 @@ Test(trust, a_directory_that_is_moved_here_during_such_an_audit_is_not_believed)
 /* The second since which an audit asks, where what is held was told at `now`. */
 static int64_t asks_since(struct timespec now)
 {
-	const struct tree_listing told = { .seen = tree_seen(explored.cache->tree), .now = now };
+	const struct tree_listing listing = { .seen = tree_seen(explored.cache->tree), .now = now };
 
-	validity_began(explored.cache->validity, &told);
+	validity_began(explored.cache->validity, &listing);
 	cache_invalidate_all(explored.cache);
 	explored.provider.lists = 0;
 	cr_expect(ne(ptr, explored_find("f0"), NULL));
@@ -301,7 +301,7 @@ static int64_t asks_since(struct timespec now)
 static const long a_tick_ns = 20000000, a_second_ns = 1000000000;
 
 /* A change just before `now` may have the stamp of the second before. */
-Test(trust, an_audit_from_less_than_a_tick_into_a_second_asks_since_the_second_before)
+Test(validity, an_audit_from_less_than_a_tick_into_a_second_asks_since_the_second_before)
 {
 	explored_make_files("", 1);
 	explored_start(A_MINUTE);
@@ -312,7 +312,7 @@ Test(trust, an_audit_from_less_than_a_tick_into_a_second_asks_since_the_second_b
 	cr_expect(eq(i64, asks_since((struct timespec){ s, a_tick_ns - 1 }), s - 1));
 }
 
-Test(trust, an_audit_from_a_tick_or_more_into_a_second_asks_since_that_second)
+Test(validity, an_audit_from_a_tick_or_more_into_a_second_asks_since_that_second)
 {
 	explored_make_files("", 1);
 	explored_start(A_MINUTE);
@@ -323,13 +323,13 @@ Test(trust, an_audit_from_a_tick_or_more_into_a_second_asks_since_that_second)
 	cr_expect(eq(i64, asks_since((struct timespec){ s, a_second_ns - 1 }), s));
 }
 
-Test(trust, a_directory_that_others_moved_is_found_at_its_new_place_only)
+Test(validity, a_directory_that_others_moved_is_found_at_its_new_place_only)
 {
 	explored_make_dir("d");
 	explored_make_dir("d/sub");
 	explored_make_file("d/sub/f");
 	explored_start(A_MINUTE);
-	doubt();
+	invalidate();
 	struct inode *old = explored_find("d/sub");
 
 	cache_invalidate_all(explored.cache);
@@ -341,11 +341,11 @@ Test(trust, a_directory_that_others_moved_is_found_at_its_new_place_only)
 	cr_expect(eq(ptr, explored_find("d/sub/f"), NULL));
 }
 
-Test(trust, a_file_that_others_replaced_is_another_inode)
+Test(validity, a_file_that_others_replaced_is_another_inode)
 {
 	explored_make_files("", 2);
 	explored_start(A_MINUTE);
-	doubt();
+	invalidate();
 	struct inode *old = explored_find("f0");
 
 	cache_invalidate_all(explored.cache);
@@ -354,7 +354,7 @@ Test(trust, a_file_that_others_replaced_is_another_inode)
 	cr_expect(eq(ptr, explored_find("f1"), NULL));
 }
 
-Test(trust, its_time_ends_without_a_doubt)
+Test(validity, validity_ends_without_an_invalidation)
 {
 	explored_make_dir("d");
 	explored_make_files("d", 3);
@@ -370,7 +370,7 @@ Test(trust, its_time_ends_without_a_doubt)
 
 /* ---- Beside our own changes ---- */
 
-Test(trust, what_others_change_beside_us_during_an_audit_is_seen)
+Test(validity, changes_by_others_during_an_audit_are_seen)
 {
 	struct asker asker = { 0 };
 
@@ -380,7 +380,7 @@ Test(trust, what_others_change_beside_us_during_an_audit_is_seen)
 	explored_list_all(cache_root(explored.cache));
 	struct inode *d = explored_find("d");
 
-	doubt();
+	invalidate();
 	counting_provider_close_gate(&explored.provider, "d");
 	pthread_create(&asker.thread, NULL, ask, &asker);
 	counting_provider_await_held(&explored.provider);
@@ -409,13 +409,13 @@ static void await_size(const char *path, uint64_t size)
 		cr_assert(lt(i64, monotonic_ms(), end_ms), "%s: what is there is never seen", path);
 }
 
-static void make_and_doubt(int64_t believed_ms)
+static void make_and_invalidate(int64_t valid_ms)
 {
 	explored_make_files("", 2);
 	explored_make_dir("d");
-	explored_start(believed_ms);
+	explored_start(valid_ms);
 	explored_list_all(cache_root(explored.cache));
-	explored_settle();
+	explored_wait_idle();
 	cache_invalidate_all(explored.cache);
 	explored_write("f0", "longer text");
 }
@@ -423,11 +423,11 @@ static void make_and_doubt(int64_t believed_ms)
 /* While nobody can be asked. */
 static void fail_audits(enum err kind)
 {
-	make_and_doubt(A_MINUTE);
+	make_and_invalidate(A_MINUTE);
 	explored.provider.fails_with = kind;
 }
 
-Test(trust, what_is_known_is_shown_while_nobody_answers)
+Test(validity, what_is_known_is_shown_while_nobody_answers)
 {
 	fail_audits(ERR_UNREACHABLE);
 	cr_expect(eq(u64, explored_size_of("f0"), 4));
@@ -437,7 +437,7 @@ Test(trust, what_is_known_is_shown_while_nobody_answers)
 	await_size("f0", 11);
 }
 
-Test(trust, what_is_known_is_shown_while_the_sandbox_is_too_busy)
+Test(validity, what_is_known_is_shown_while_the_sandbox_is_too_busy)
 {
 	fail_audits(ERR_BUSY);
 	cr_expect(eq(u64, explored_size_of("f0"), 4));
@@ -447,7 +447,7 @@ Test(trust, what_is_known_is_shown_while_the_sandbox_is_too_busy)
 }
 
 /* The way to `.sandbox` leads through the root, which is shown as it was: no operation failed. */
-Test(trust, a_late_answer_about_the_root_is_no_error_to_report)
+Test(validity, a_late_answer_about_the_root_is_no_error_to_report)
 {
 	struct cache_status status;
 	struct attr attr;
@@ -472,15 +472,15 @@ Test(trust, a_late_answer_about_the_root_is_no_error_to_report)
 }
 
 /* What a command did is not what is known. */
-Test(trust, what_is_known_is_not_shown_after_a_command)
+Test(validity, what_is_known_is_not_shown_after_a_command)
 {
 	struct attr attr;
 	int64_t valid_ms;
 
-	make_and_doubt(A_MINUTE);
+	make_and_invalidate(A_MINUTE);
 	struct inode *f = explored_find("f0");
 
-	explored_settle();
+	explored_wait_idle();
 	cache_command_ended(explored.cache);
 	explored.provider.fails_with = ERR_UNREACHABLE;
 	cr_expect(eq(
@@ -494,16 +494,16 @@ Test(trust, what_is_known_is_not_shown_after_a_command)
 }
 
 /* It ends while an audit is under way that was asked for before. */
-Test(trust, what_is_known_is_not_shown_after_a_command_beside_an_earlier_audit)
+Test(validity, what_is_known_is_not_shown_after_a_command_during_an_earlier_audit)
 {
 	struct asker asker = { 0 };
 	struct attr attr;
 	int64_t valid_ms;
 
-	make_and_doubt(A_MINUTE);
+	make_and_invalidate(A_MINUTE);
 	struct inode *f = explored_find("f0");
 
-	explored_settle();
+	explored_wait_idle();
 	cache_invalidate_all(explored.cache);
 	counting_provider_close_gate(&explored.provider, "d");
 	pthread_create(&asker.thread, NULL, ask, &asker);
@@ -518,7 +518,7 @@ Test(trust, what_is_known_is_not_shown_after_a_command_beside_an_earlier_audit)
 	explored.provider.fails_with = ERR_OK;
 }
 
-Test(trust, a_sandbox_that_is_gone_shows_nothing)
+Test(validity, a_sandbox_that_is_gone_shows_nothing)
 {
 	struct attr attr;
 	int64_t valid_ms;
@@ -538,7 +538,7 @@ static void cut_an_audit(enum err kind)
 {
 	explored_make_tree("", 1, 10);
 	explored_start(A_MINUTE);
-	doubt();
+	invalidate();
 	explored_write("d0/f0", "longer text");
 	explored_write("d9/f9", "longer text");
 	explored_remove_path("d5/f5", 0);
@@ -553,36 +553,36 @@ static void cut_an_audit(enum err kind)
 	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 10 + 100));
 }
 
-Test(trust, an_audit_that_breaks_off_is_asked_again)
+Test(validity, an_audit_that_breaks_off_is_asked_again)
 {
 	cut_an_audit(ERR_UNREACHABLE);
 	cr_expect(eq(uint, explored.provider.lists, 2));
 }
 
-Test(trust, an_audit_without_an_end_counts_for_nothing)
+Test(validity, an_audit_without_an_end_counts_for_nothing)
 {
 	cut_an_audit(ERR_OK);
 	cr_expect(explored.provider.lists > 1);
 }
 
-Test(trust, an_audit_that_is_refused_in_the_middle_counts_for_nothing)
+Test(validity, an_audit_that_is_refused_in_the_middle_counts_for_nothing)
 {
 	cut_an_audit(ERR_PROTOCOL);
 	cr_expect(explored.provider.lists > 1);
 }
 
 /* Its stamps say nothing of what changed since. */
-Test(trust, an_audit_counts_for_nothing_after_the_clock_of_the_sandbox_was_set_back)
+Test(validity, an_audit_counts_for_nothing_after_the_clock_of_the_sandbox_was_set_back)
 {
 	explored_make_files("", 2);
 	explored_start(A_MINUTE);
-	doubt();
+	invalidate();
 	explored.provider.behind_s = 100000;
 	cr_expect(ne(ptr, explored_find("f0"), NULL));
 	cr_expect(eq(u64, explored.cache->stats.counters[STATS_AUDITS], 0));
 }
 
-Test(trust, who_cannot_tell_what_changed_is_asked_anew)
+Test(validity, who_cannot_tell_what_changed_is_asked_anew)
 {
 	struct attr attr;
 	int64_t valid_ms;

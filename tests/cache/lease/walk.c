@@ -153,7 +153,7 @@ Test(walk, a_huge_directory_is_listed_alone)
 
 /* ---- Freshness ---- */
 
-Test(walk, what_connecting_told_is_not_asked_again)
+Test(walk, facts_from_connecting_are_not_asked_for_again)
 {
 	struct attr attr;
 	int64_t valid_ms;
@@ -250,7 +250,7 @@ static void expect_believed_by_its_time(int64_t held_ms, int64_t given_ms)
 		cr_expect(eq(uint, explored.provider.lists, 0));
 }
 
-Test(walk, an_answer_is_believed_ten_times_as_long_as_it_took)
+Test(walk, an_answer_is_valid_ten_times_as_long_as_it_took)
 {
 	struct reader reader = { 0 };
 	int64_t held_ms, given_ms;

@@ -38,7 +38,7 @@ static struct inode *open_file(const char *name)
 	cr_assert(not(ftruncate(fd, FILE_SIZE)));
 	for (uint64_t at = 0; at < FILE_SIZE; at += MIB)
 		cr_assert(eq(int, (int)pwrite(fd, &at, sizeof at, (off_t)at), sizeof at));
-	distant_let_settle(&far);
+	distant_pass_tick(&far);
 	cache_invalidate_all(far.cache);
 	return distant_open(&far, name);
 }

@@ -66,10 +66,10 @@ static void make(const char *name, uint64_t size, uint64_t mark)
 }
 
 /* What was made is old by the sandbox's clock, as a new cache knows. */
-static void let_settle(void)
+static void pass_tick(void)
 {
 	distant_remount(&far, dir);
-	distant_let_settle(&far);
+	distant_pass_tick(&far);
 }
 
 static size_t read_at(struct inode *i, uint64_t offset, size_t len, uint64_t mark)
@@ -116,7 +116,7 @@ Test(stored_reads, a_file_is_fetched_once_whatever_the_sizes_of_reads)
 		snprintf(name, sizeof name, "f%zu", n);
 		make(name, sizes[n] / 8 * 8, n);
 	}
-	let_settle();
+	pass_tick();
 	for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
 		snprintf(name, sizeof name, "f%zu", n);
 		read_file(name, sizes[n] / 8 * 8, n, 64 * 1024);
@@ -128,7 +128,7 @@ Test(stored_reads, a_file_is_fetched_once_whatever_the_sizes_of_reads)
 Test(stored_reads, the_next_mount_fetches_nothing)
 {
 	make("f", 3 * MIB, 1);
-	let_settle();
+	pass_tick();
 	read_file("f", 3 * MIB, 1, 128 * 1024);
 	cr_expect(ge(uint, distant_fetches(&far), 1));
 	distant_remount(&far, dir);
@@ -138,10 +138,10 @@ Test(stored_reads, the_next_mount_fetches_nothing)
 Test(stored_reads, a_file_that_changed_is_fetched_anew)
 {
 	make("f", MIB, 1);
-	let_settle();
+	pass_tick();
 	read_file("f", MIB, 1, 128 * 1024);
 	make("f", MIB, 2);
-	let_settle();
+	pass_tick();
 	cr_expect(ge(uint, read_file("f", MIB, 2, 128 * 1024), 1));
 	cr_expect(eq(uint, read_file("f", MIB, 2, 128 * 1024), 0));
 }
@@ -151,7 +151,7 @@ Test(stored_reads, an_open_file_that_a_command_changed_is_fetched_anew)
 	struct inode *i;
 
 	make("f", MIB, 1);
-	let_settle();
+	pass_tick();
 	i = distant_open(&far, "f");
 	read_at(i, 0, 4096, 1);
 	make("f", MIB, 2);
@@ -220,7 +220,7 @@ Test(stored_reads, a_write_of_ours_is_read_back)
 	struct inode *i;
 
 	make("f", MIB, 1);
-	let_settle();
+	pass_tick();
 	read_file("f", MIB, 1, 128 * 1024);
 	i = distant_open(&far, "f");
 	distant_write(&far, i, 4096, "something else");
@@ -242,7 +242,7 @@ Test(stored_reads, a_damaged_block_costs_one_fetch_and_the_bytes_are_right)
 	};
 
 	make("f", 2 * MIB, 1);
-	let_settle();
+	pass_tick();
 	read_file("f", 2 * MIB, 1, 128 * 1024);
 	for (size_t n = 0; n < sizeof damages / sizeof *damages; n++) {
 		to_blocks(damages[n]);
@@ -254,7 +254,7 @@ Test(stored_reads, a_damaged_block_costs_one_fetch_and_the_bytes_are_right)
 Test(stored_reads, all_damaged_is_as_if_nothing_was_stored)
 {
 	make("f", 2 * MIB, 1);
-	let_settle();
+	pass_tick();
 	unsigned cold = read_file("f", 2 * MIB, 1, 128 * 1024);
 
 	to_blocks("xargs truncate -s 5");
@@ -286,10 +286,10 @@ static void make_anew(const char *name, uint64_t size, uint64_t mark)
 Test(stored_reads, a_large_file_written_anew_costs_its_hashes)
 {
 	make("f", 5 * MIB, 1);
-	let_settle();
+	pass_tick();
 	read_file("f", 5 * MIB, 1, 128 * 1024);
 	make_anew("f", 5 * MIB, 1);
-	let_settle();
+	pass_tick();
 	cr_expect(eq(uint, read_file("f", 5 * MIB, 1, 128 * 1024), 1));
 	cr_expect(eq(u64, received(), 40 * 16));
 	cr_expect(eq(uint, read_file("f", 5 * MIB, 1, 128 * 1024), 0));
@@ -298,13 +298,13 @@ Test(stored_reads, a_large_file_written_anew_costs_its_hashes)
 Test(stored_reads, blocks_that_do_not_differ_are_not_fetched)
 {
 	make("f", 5 * MIB, 1);
-	let_settle();
+	pass_tick();
 	read_file("f", 5 * MIB, 1, 128 * 1024);
 	make_anew("f", 5 * MIB, 1);
 	AUTO_CLOSE int fd = openat(far.scratch.fd, "f", O_WRONLY);
 
 	cr_assert(eq(int, (int)pwrite(fd, &(uint64_t){ 2 }, 8, 3 * MIB), 8));
-	let_settle();
+	pass_tick();
 	struct inode *i = distant_open(&far, "f");
 	size_t got;
 
@@ -327,7 +327,7 @@ Test(stored_reads, small_files_written_anew_cost_their_hashes_together)
 				unlinkat(far.scratch.fd, name, 0);
 			make(name, 8000 + 8 * n, n);
 		}
-		let_settle();
+		pass_tick();
 		for (uint64_t n = 0; n < 30; n++) {
 			snprintf(name, sizeof name, "f%llu", (unsigned long long)n);
 			read_file(name, 8000 + 8 * n, n, 128 * 1024);
@@ -369,7 +369,7 @@ Test(stored_reads, of_tiny_files_nobody_asks_for_hashes)
 			snprintf(name, sizeof name, "f%u", n);
 			make(name, tiny_size(n, round), n + round);
 		}
-		let_settle();
+		pass_tick();
 		fetches = distant_fetches(&far);
 		read_tiny(round);
 	}
@@ -380,12 +380,12 @@ Test(stored_reads, a_file_of_the_same_name_and_size_has_its_own_bytes)
 {
 	make("f", 3 * MIB, 1);
 	make("g", 8000, 1);
-	let_settle();
+	pass_tick();
 	read_file("f", 3 * MIB, 1, 128 * 1024);
 	read_file("g", 8000, 1, 128 * 1024);
 	make_anew("f", 3 * MIB, 2);
 	make_anew("g", 8000, 2);
-	let_settle();
+	pass_tick();
 	read_file("f", 3 * MIB, 2, 128 * 1024);
 	read_file("g", 8000, 2, 128 * 1024);
 	cr_expect(ge(u64, received(), 3 * MIB + 8000));

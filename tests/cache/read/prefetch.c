@@ -72,7 +72,7 @@ __attribute__((format(printf, 2, 3))) static void make(size_t size, const char *
 /* Nothing is believed, and what was made is old enough to be trusted. */
 static void made(void)
 {
-	distant_let_settle(&far);
+	distant_pass_tick(&far);
 	cache_invalidate_all(far.cache);
 }
 
@@ -513,7 +513,7 @@ Test(bulk, a_repository_brings_what_finds_its_latest_commit)
 	cr_expect(eq(uint, distant_fetches(&far), 2));
 }
 
-Test(bulk, whoever_reads_one_file_of_each_directory_gets_what_is_beside_it)
+Test(bulk, a_reader_of_one_file_of_each_directory_gets_its_neighbours)
 {
 	for (int d = 0; d < 3; d++) {
 		make(KIB, "d%d/part.h", d);

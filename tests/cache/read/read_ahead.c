@@ -156,7 +156,7 @@ Test(ahead, bytes_of_two_versions_are_never_mixed)
 	bool is_new = false;
 
 	/* Else both may have the same times. */
-	distant_let_settle(&far);
+	distant_pass_tick(&far);
 	far.changing = "f";
 	far.change_after = 6; /* while the reader is still in the first MiBs */
 	for (uint64_t at = 0; at < 16 * MIB; at += MIB) {
@@ -165,7 +165,7 @@ Test(ahead, bytes_of_two_versions_are_never_mixed)
 			expect_mark(at);
 	}
 	/* Whoever holds the first MiB of the old version was told to forget it. */
-	is_new = distant_told(&far) > 0;
+	is_new = distant_page_reports(&far) > 0;
 	cr_expect(is_new);
 	read_at(i, 0, 4);
 	cr_expect(not(memcmp(bytes, "NEW", 3)));
@@ -184,7 +184,7 @@ Test(ahead, a_local_write_ends_the_stream)
 	distant_close(&far, i);
 }
 
-Test(ahead, doubt_ends_the_stream)
+Test(ahead, an_invalidation_ends_the_stream)
 {
 	struct inode *i = with_file("f", 8 * MIB);
 

@@ -24,11 +24,11 @@ TestSuite(clock, .init = setup, .fini = teardown, .timeout = 300);
 /* Longer than any of this takes, also on a slow machine. */
 #define LONG_S 100000
 
-static time_t shown_after(time_t told_s)
+static time_t shown_after(time_t stated_s)
 {
-	const struct timespec told = { .tv_sec = told_s };
+	const struct timespec stated = { .tv_sec = stated_s };
 
-	cache_note_clock(far.cache, &told);
+	cache_note_clock(far.cache, &stated);
 	return cache_clock(far.cache).tv_sec;
 }
 
@@ -47,7 +47,7 @@ Test(clock, an_answer_that_was_long_on_its_way_does_not_set_it_back)
 	cr_expect(ge(i64, shown_after(now_s - 5), now_s));
 }
 
-Test(clock, a_clock_that_was_set_back_is_believed)
+Test(clock, a_clock_that_was_set_back_is_followed)
 {
 	time_t now_s = cache_clock(far.cache).tv_sec + LONG_S;
 

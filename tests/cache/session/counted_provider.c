@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-TestSuite(metered, .timeout = 300);
+TestSuite(counted_provider, .timeout = 300);
 
 /* ---- A vendor that answers the same each time ---- */
 
@@ -58,30 +58,30 @@ static const struct provider_ops vendor_ops = {
 struct fixture {
 	struct provider vendor;
 	struct stats stats;
-	struct counted_provider metered;
-	unsigned heard;
+	struct counted_provider counted;
+	unsigned reports;
 };
 
 static void start(struct fixture *f)
 {
 	*f = (struct fixture){ .vendor.ops = &vendor_ops };
-	f->metered = (struct counted_provider){ .provider = &f->vendor, .stats = &f->stats };
+	f->counted = (struct counted_provider){ .provider = &f->vendor, .stats = &f->stats };
 }
 
-static enum err hear_piece(void *context, const struct fetch_piece *piece, struct error *e)
+static enum err receive_piece(void *context, const struct fetch_piece *piece, struct error *e)
 {
 	(void)piece, (void)e;
 	++*(unsigned *)context;
 	return ERR_OK;
 }
 
-static enum err stop_hearing(void *context, const struct fetch_piece *piece, struct error *e)
+static enum err stop_receiving(void *context, const struct fetch_piece *piece, struct error *e)
 {
 	(void)context, (void)piece;
 	return error_set(e, ERR_INTERRUPTED, "enough");
 }
 
-static enum err hear_output(
+static enum err receive_output(
 	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
 {
 	(void)stream, (void)bytes, (void)e;
@@ -100,48 +100,50 @@ static uint64_t calls_in_buckets(const struct stats_calls *calls)
 
 /* ---- What is counted ---- */
 
-Test(metered, a_fetch_counts_the_bytes_that_came)
+Test(counted_provider, a_fetch_counts_the_bytes_that_came)
 {
 	struct fixture f;
 	struct stats_calls *fetch = &f.stats.calls[STATS_FETCH];
 	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = UINT64_MAX };
 
 	start(&f);
-	cr_assert(eq(int, counted_fetch(&f.metered, NULL, &item, 1, hear_piece, &f.heard, NULL),
-		ERR_OK));
-	cr_expect(eq(uint, f.heard, 3));
+	cr_assert(
+		eq(int, counted_fetch(&f.counted, NULL, &item, 1, receive_piece, &f.reports, NULL),
+			ERR_OK));
+	cr_expect(eq(uint, f.reports, 3));
 	cr_expect(eq(u64, fetch->received, 5));
 	cr_expect(eq(u64, fetch->outcomes[ERR_OK], 1));
 	cr_expect(eq(u64, calls_in_buckets(fetch), 1));
 }
 
-Test(metered, a_fetch_shows_how_far_the_sandbox_is)
+Test(counted_provider, a_fetch_shows_how_far_the_sandbox_is)
 {
 	struct fixture f;
 	struct bandwidth bandwidth = { .round_trip_us = 60000000 };
 	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = UINT64_MAX };
 
 	start(&f);
-	f.metered.bandwidth = &bandwidth;
-	cr_assert(eq(int, counted_fetch(&f.metered, NULL, &item, 1, hear_piece, &f.heard, NULL),
-		ERR_OK));
+	f.counted.bandwidth = &bandwidth;
+	cr_assert(
+		eq(int, counted_fetch(&f.counted, NULL, &item, 1, receive_piece, &f.reports, NULL),
+			ERR_OK));
 	cr_expect(lt(i64, bandwidth.round_trip_us, 60000000));
 }
 
-Test(metered, who_stops_a_fetch_is_its_outcome)
+Test(counted_provider, who_stops_a_fetch_is_its_outcome)
 {
 	struct fixture f;
 	struct stats_calls *fetch = &f.stats.calls[STATS_FETCH];
 	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = UINT64_MAX };
 
 	start(&f);
-	cr_assert(eq(int, counted_fetch(&f.metered, NULL, &item, 1, stop_hearing, NULL, NULL),
+	cr_assert(eq(int, counted_fetch(&f.counted, NULL, &item, 1, stop_receiving, NULL, NULL),
 		ERR_INTERRUPTED));
 	cr_expect(eq(u64, fetch->outcomes[ERR_INTERRUPTED], 1));
 	cr_expect(eq(u64, fetch->outcomes[ERR_OK], 0));
 }
 
-Test(metered, whose_time_is_over_asks_nothing_more)
+Test(counted_provider, whose_time_is_over_asks_nothing_more)
 {
 	struct fixture f;
 	struct progress progress = { .since_ms = monotonic_ms() - 60000 };
@@ -152,14 +154,15 @@ Test(metered, whose_time_is_over_asks_nothing_more)
 	struct change_result result = { .err = ERR_IO };
 
 	start(&f);
-	cr_expect(eq(int, counted_fetch(&f.metered, &call, &item, 1, hear_piece, &f.heard, NULL),
-		ERR_TIMEOUT));
-	cr_expect(eq(uint, f.heard, 0));
-	cr_expect(eq(int, counted_apply(&f.metered, &call, &request, &result, NULL), ERR_TIMEOUT));
+	cr_expect(
+		eq(int, counted_fetch(&f.counted, &call, &item, 1, receive_piece, &f.reports, NULL),
+			ERR_TIMEOUT));
+	cr_expect(eq(uint, f.reports, 0));
+	cr_expect(eq(int, counted_apply(&f.counted, &call, &request, &result, NULL), ERR_TIMEOUT));
 	cr_expect(eq(int, result.err, ERR_IO));
 }
 
-Test(metered, changes_count_what_they_carry)
+Test(counted_provider, changes_count_what_they_carry)
 {
 	struct fixture f;
 	struct change changes[] = { CHANGE_ROW(WRITE, "f", TEXT("four")),
@@ -168,11 +171,11 @@ Test(metered, changes_count_what_they_carry)
 	struct change_result results[2];
 
 	start(&f);
-	cr_assert(eq(int, counted_apply(&f.metered, NULL, &request, results, NULL), ERR_OK));
+	cr_assert(eq(int, counted_apply(&f.counted, NULL, &request, results, NULL), ERR_OK));
 	cr_expect(eq(u64, f.stats.calls[STATS_APPLY].sent, 7));
 }
 
-Test(metered, a_command_counts_its_text_its_input_and_its_output)
+Test(counted_provider, a_command_counts_its_text_its_input_and_its_output)
 {
 	struct fixture f;
 	struct execute_request request = { .command = "cat", .input = "12", .input_len = 2 };
@@ -180,31 +183,32 @@ Test(metered, a_command_counts_its_text_its_input_and_its_output)
 
 	start(&f);
 	cr_assert(eq(int,
-		counted_execute(&f.metered, NULL, &request, hear_output, &f.heard, &result, NULL),
+		counted_execute(
+			&f.counted, NULL, &request, receive_output, &f.reports, &result, NULL),
 		ERR_OK));
-	cr_expect(eq(uint, f.heard, 6));
+	cr_expect(eq(uint, f.reports, 6));
 	cr_expect(eq(u64, f.stats.calls[STATS_EXECUTE].sent, 5));
 	cr_expect(eq(u64, f.stats.calls[STATS_EXECUTE].received, 6));
 }
 
-Test(metered, a_failure_is_counted_as_what_it_was)
+Test(counted_provider, a_failure_is_counted_as_what_it_was)
 {
 	struct fixture f;
 	struct sandbox_info info;
 
 	start(&f);
-	cr_assert(eq(int, counted_info(&f.metered, NULL, &info, NULL), ERR_GONE));
+	cr_assert(eq(int, counted_info(&f.counted, NULL, &info, NULL), ERR_GONE));
 	cr_expect(eq(u64, f.stats.calls[STATS_INFO].outcomes[ERR_GONE], 1));
 	cr_expect(eq(str, (char *)error_name(ERR_GONE), "GONE"));
 }
 
-Test(metered, nothing_needs_to_be_counted)
+Test(counted_provider, nothing_needs_to_be_counted)
 {
 	struct fixture f;
 	struct sandbox_info info;
 
 	start(&f);
-	f.metered.stats = NULL;
-	cr_expect(eq(int, counted_info(&f.metered, NULL, &info, NULL), ERR_GONE));
-	cr_expect(eq(int, counted_extend(&f.metered, NULL, 1, NULL), ERR_OK));
+	f.counted.stats = NULL;
+	cr_expect(eq(int, counted_info(&f.counted, NULL, &info, NULL), ERR_GONE));
+	cr_expect(eq(int, counted_extend(&f.counted, NULL, 1, NULL), ERR_OK));
 }

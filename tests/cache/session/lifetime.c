@@ -178,7 +178,7 @@ Test(lifetime, a_vendor_that_gives_nothing_is_not_asked_all_the_time)
 	lifetime_free(l);
 }
 
-Test(lifetime, a_refusal_is_tried_again_later_not_at_once)
+Test(lifetime, a_refusal_is_tried_again_after_a_pause)
 {
 	struct vendor v;
 

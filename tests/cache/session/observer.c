@@ -44,7 +44,7 @@ static void leave_slowly(void *context, struct inode *i, bool pages)
 	atomic_store(&s->is_out, true);
 }
 
-static void *doubt(void *context)
+static void *invalidate(void *context)
 {
 	cache_invalidate_all(context);
 	return NULL;
@@ -58,7 +58,7 @@ Test(observer, is_out_when_it_is_taken_away)
 	pthread_t thread;
 
 	cache_observe(far.cache, &observer);
-	cr_assert(eq(int, pthread_create(&thread, NULL, doubt, far.cache), 0));
+	cr_assert(eq(int, pthread_create(&thread, NULL, invalidate, far.cache), 0));
 	while (!atomic_load(&slow.is_in))
 		usleep(1000);
 	atomic_store(&slow.is_to_go, true);
@@ -125,13 +125,13 @@ static void note_path(void *context, enum watch_kind kind, const char *path, boo
 
 Test(observer, hears_what_others_changed)
 {
-	char heard[64] = "";
-	struct cache_observer observer = { .changed = note_path, .context = heard };
+	char received[64] = "";
+	struct cache_observer observer = { .changed = note_path, .context = received };
 
 	cache_tell_changed(far.cache, WATCH_CREATED, "a", false);
-	cr_expect(eq(str, heard, ""));
+	cr_expect(eq(str, received, ""));
 	cache_observe(far.cache, &observer);
 	cache_tell_changed(far.cache, WATCH_REMOVED, "d/b", true);
-	cr_expect(eq(str, heard, "5 d/b"));
+	cr_expect(eq(str, received, "5 d/b"));
 	cache_observe(far.cache, NULL);
 }

@@ -76,7 +76,7 @@ static void change(long here, long there, uint64_t size)
 	tree_apply_local(
 		tree, f, &(struct tree_local_effect){ .set = &set, .now = { .tv_sec = here } });
 	cr_expect(eq(long, shown(), here));
-	tree_answered(tree, &scope, f, &answer, TREE_HELD);
+	tree_confirm(tree, &scope, f, &answer, TREE_HELD);
 	tree_change_ends(tree, &scope);
 }
 
@@ -113,7 +113,7 @@ Test(tree_ctime, what_others_did_meanwhile_is_seen)
 	cr_expect(eq(long, shown(), THERE));
 }
 
-Test(tree_ctime, what_others_do_later_is_seen)
+Test(tree_ctime, changes_by_others_afterwards_are_seen)
 {
 	struct watch_event event = { .kind = WATCH_CHANGED,
 		.path = "f",
@@ -156,7 +156,7 @@ static void change_untold(void)
 	tree_change_begins(tree, &scope);
 	tree_apply_local(tree, f,
 		&(struct tree_local_effect){ .keeps_mtime = true, .now = { .tv_sec = HERE } });
-	tree_answered_untold(tree, f, (struct timespec){ .tv_sec = THERE });
+	tree_confirm_unknown(tree, f, (struct timespec){ .tv_sec = THERE });
 	tree_change_ends(tree, &scope);
 }
 

@@ -95,7 +95,7 @@ static struct tree_scope begin(struct inode *one, struct inode *two)
 
 static void answer(struct tree_scope *scope, struct inode *i, struct attr attr)
 {
-	tree_answered(tree, scope, i, &attr, FOREVER);
+	tree_confirm(tree, scope, i, &attr, FOREVER);
 }
 
 static struct attr shown(struct inode *i)
@@ -321,7 +321,7 @@ Test(tree_apply_local, what_was_decided_is_decided_while_nobody_answers)
 	cr_expect(not(tree_may_decide(tree, root, now())));
 }
 
-Test(tree_apply_local, nothing_is_decided_beside_a_change_that_is_asked)
+Test(tree_apply_local, nothing_is_applied_locally_during_a_remote_change)
 {
 	struct tree_scope foreseen = begin(root, NULL), asked = { .inodes = { root } };
 
@@ -360,7 +360,7 @@ Test(tree_apply_local, the_last_answer_is_adopted)
 	cr_expect(eq(i64, tree_attr(tree, f, &attr), FOREVER));
 }
 
-Test(tree_apply_local, an_answer_beside_a_change_that_was_asked_is_not_believed)
+Test(tree_apply_local, an_answer_during_a_remote_change_is_not_valid)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope foreseen = begin(f, NULL), asked = { .inodes = { f } };
@@ -373,7 +373,7 @@ Test(tree_apply_local, an_answer_beside_a_change_that_was_asked_is_not_believed)
 	cr_expect(eq(i64, tree_attr(tree, f, &attr), 0));
 }
 
-Test(tree_apply_local, an_answer_about_another_file_is_not_believed)
+Test(tree_apply_local, an_answer_about_another_file_is_not_valid)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope one = begin(f, NULL), two = begin(f, NULL);
@@ -466,7 +466,7 @@ Test(tree_apply_local, the_text_of_a_link_made_here_is_known)
 }
 
 /* Nobody but us can say anything of it. */
-Test(tree_apply_local, what_was_made_here_is_shown_though_everything_is_in_doubt)
+Test(tree_apply_local, a_file_that_was_made_here_is_shown_though_everything_is_invalid)
 {
 	struct inode *f = make(root, "f", S_IFREG | 0644);
 	struct tree_scope scope = begin(root, f);
@@ -602,7 +602,7 @@ static bool is_unsynced(struct inode *i, const char *name)
 	return path.is_unsynced;
 }
 
-Test(tree_apply_local, a_path_is_owed_while_a_name_on_it_is)
+Test(tree_apply_local, a_path_is_unsynced_while_a_name_on_it_is)
 {
 	struct inode *d = learn(root, "d", 5, S_IFDIR | 0755);
 	struct inode *f = learn(d, "f", 7, S_IFREG | 0644);
@@ -627,7 +627,7 @@ Test(tree_apply_local, what_is_asked_of_a_directory_waits_for_its_foreseen_chang
 	cr_expect(not(is_unsynced(root, "x")));
 }
 
-Test(tree_apply_local, a_path_that_is_owed_and_leads_nowhere_keeps_its_name)
+Test(tree_apply_local, a_path_that_is_unsynced_and_leads_nowhere_keeps_its_name)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	AUTO_TREE_PATH struct tree_path path = { 0 };
@@ -640,7 +640,7 @@ Test(tree_apply_local, a_path_that_is_owed_and_leads_nowhere_keeps_its_name)
 	cr_expect(not(tree_name_failed(tree, f, &path)));
 }
 
-Test(tree_apply_local, an_audit_leaves_out_what_it_would_not_find_and_doubts_it)
+Test(tree_apply_local, an_audit_leaves_out_what_it_would_not_find_and_invalidates_it)
 {
 	struct inode *d = learn(root, "d", 5, S_IFDIR | 0755);
 	size_t count;
@@ -665,14 +665,14 @@ Test(tree_apply_local, an_audit_leaves_out_what_it_would_not_find_and_doubts_it)
 
 static const struct inode *revoked;
 
-static void note_taken_back(void *context, const struct tree_told *one)
+static void note_taken_back(void *context, const struct tree_report *one)
 {
 	(void)context;
 	if (one->revoked)
 		revoked = one->inode;
 }
 
-static void watch_lent(void)
+static void watch_delegated(void)
 {
 	revoked = NULL;
 	tree_tells(tree, note_taken_back, NULL);
@@ -680,27 +680,27 @@ static void watch_lent(void)
 
 static const struct tree_delegation plainly, ahead = { .ahead = true };
 
-static bool lend(struct inode *i)
+static bool delegate(struct inode *i)
 {
 	struct attr attr;
 
 	return tree_delegate(tree, i, &ahead, &attr) > now();
 }
 
-static void foresee_end(struct inode *i, uint64_t end)
+static void apply_end(struct inode *i, uint64_t end)
 {
 	tree_apply_local(
 		tree, i, &(struct tree_local_effect){ .end = end, .now = { .tv_sec = 200 } });
 }
 
-Test(tree_apply_local, what_is_shown_is_lent_until_the_last_answer)
+Test(tree_apply_local, shown_attributes_are_delegated_until_the_last_answer)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope first = begin(f, NULL), second = begin(f, NULL);
 	struct attr attr;
 
-	watch_lent();
-	foresee_end(f, 50);
+	watch_delegated();
+	apply_end(f, 50);
 	cr_expect(lt(i64, now(), tree_delegate(tree, f, &ahead, &attr)));
 	cr_expect(eq(u64, attr.size, 50));
 	answer(&first, f, attr_of(7, S_IFREG | 0644));
@@ -711,34 +711,34 @@ Test(tree_apply_local, what_is_shown_is_lent_until_the_last_answer)
 	cr_expect(eq(ptr, (void *)revoked, f));
 }
 
-Test(tree_apply_local, what_nobody_asked_for_is_not_told)
+Test(tree_apply_local, attributes_that_nobody_asked_for_are_not_revoked)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope scope = begin(f, NULL);
 
-	watch_lent();
-	foresee_end(f, 50);
+	watch_delegated();
+	apply_end(f, 50);
 	answer(&scope, f, attr_of(7, S_IFREG | 0644));
 	tree_change_ends(tree, &scope);
 	cr_expect(eq(ptr, (void *)revoked, NULL));
 }
 
-Test(tree_apply_local, what_another_change_is_doing_to_it_is_not_lent)
+Test(tree_apply_local, attributes_under_another_change_are_not_delegated)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope scope = begin(f, NULL), other = { .inodes = { f } };
 
-	watch_lent();
-	cr_expect(lend(f));
+	watch_delegated();
+	cr_expect(delegate(f));
 	tree_change_begins(tree, &other);
 	cr_expect(eq(ptr, (void *)revoked, f));
-	cr_expect(not(lend(f)));
+	cr_expect(not(delegate(f)));
 	tree_change_ends(tree, &other);
 	tree_change_ends(tree, &scope);
 }
 
 /* A change of our own accord, as of the times that are kept: no request of the kernel's tells it. */
-Test(tree_apply_local, what_is_lent_is_taken_back_when_more_is_foreseen)
+Test(tree_apply_local, delegated_attributes_are_revoked_when_more_is_applied_locally)
 {
 	struct inode *d = learn(root, "d", 7, S_IFDIR | 0755);
 	struct tree_scope scope = begin(d, NULL), kept = begin(d, NULL);
@@ -746,15 +746,15 @@ Test(tree_apply_local, what_is_lent_is_taken_back_when_more_is_foreseen)
 		.op = CHANGE_SETATTR, .set = SET_MTIME, .mtime.tv_sec = 150
 	};
 
-	watch_lent();
-	cr_expect(lend(d));
+	watch_delegated();
+	cr_expect(delegate(d));
 	tree_apply_local(tree, d,
 		&(struct tree_local_effect){
 			.keeps_mtime = true, .set = &change, .now = { .tv_sec = 200 } });
 	cr_expect(eq(ptr, (void *)revoked, d));
 	revoked = NULL;
-	cr_expect(lend(d));
-	foresee_end(d, 0);
+	cr_expect(delegate(d));
+	apply_end(d, 0);
 	cr_expect(eq(ptr, (void *)revoked, d));
 	tree_change_ends(tree, &kept);
 	tree_change_ends(tree, &scope);
@@ -768,7 +768,7 @@ Test(tree_apply_local, what_is_known_of_a_directory_is_taken_back_before_it_chan
 	struct tree_scope asked = { .inodes = { d, f } };
 	struct attr attr;
 
-	watch_lent();
+	watch_delegated();
 	cr_expect(tree_delegate(tree, f, &plainly, &attr) > now());
 	cr_expect(tree_delegate(tree, d, &plainly, &attr) > now());
 	tree_change_begins(tree, &asked);
@@ -782,18 +782,18 @@ Test(tree_apply_local, what_is_known_of_a_directory_is_taken_back_before_more_is
 	struct inode *d = learn(root, "d", 7, S_IFDIR | 0755);
 	struct attr attr;
 
-	watch_lent();
+	watch_delegated();
 	cr_expect(tree_delegate(tree, d, &plainly, &attr) > now());
 	struct tree_scope scope = begin(d, NULL);
 
 	cr_expect(eq(ptr, (void *)revoked, NULL));
-	foresee_end(d, 0);
+	apply_end(d, 0);
 	cr_expect(eq(ptr, (void *)revoked, d));
 	cr_expect(eq(i64, tree_delegate(tree, d, &plainly, &attr), 0));
 	tree_change_ends(tree, &scope);
 }
 
-static bool lend_to(struct inode *i, pid_t asker)
+static bool delegate_to(struct inode *i, pid_t asker)
 {
 	struct attr attr;
 
@@ -814,13 +814,13 @@ static bool is_taken_back_by(struct inode *d, pid_t asker)
 	return is;
 }
 
-Test(tree_apply_local, who_makes_an_entry_forgets_by_himself_what_he_was_lent_of_its_directory)
+Test(tree_apply_local, the_maker_of_an_entry_drops_its_delegated_attributes_of_the_directory)
 {
 	struct inode *d = learn(root, "d", 7, S_IFDIR | 0755);
 
-	watch_lent();
-	cr_expect(lend_to(d, 12));
-	cr_expect(lend_to(d, 12));
+	watch_delegated();
+	cr_expect(delegate_to(d, 12));
+	cr_expect(delegate_to(d, 12));
 	cr_expect(not(is_taken_back_by(d, 12)));
 }
 
@@ -830,14 +830,14 @@ Test(tree_apply_local, who_makes_an_entry_does_not_forget_what_others_were_given
 		     *e = learn(root, "e", 8, S_IFDIR | 0755),
 		     *f = learn(root, "f", 9, S_IFDIR | 0755);
 
-	watch_lent();
-	cr_expect(lend_to(d, 12));
-	cr_expect(lend_to(d, 13));
+	watch_delegated();
+	cr_expect(delegate_to(d, 12));
+	cr_expect(delegate_to(d, 13));
 	cr_expect(is_taken_back_by(d, 13));
-	cr_expect(lend_to(e, 12));
+	cr_expect(delegate_to(e, 12));
 	cr_expect(is_taken_back_by(e, 13));
-	cr_expect(lend_to(f, 0));
-	cr_expect(lend_to(f, 12));
+	cr_expect(delegate_to(f, 0));
+	cr_expect(delegate_to(f, 12));
 	cr_expect(is_taken_back_by(f, 12));
 }
 
@@ -846,25 +846,25 @@ Test(tree_apply_local, what_the_kernel_writes_it_forgets_by_itself)
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope scope = begin(f, NULL);
 
-	watch_lent();
-	cr_expect(lend(f));
+	watch_delegated();
+	cr_expect(delegate(f));
 	tree_apply_local(tree, f,
 		&(struct tree_local_effect){
 			.end = 50, .now = { .tv_sec = 200 }, .is_forgotten = true });
 	cr_expect(eq(ptr, (void *)revoked, NULL));
-	cr_expect(lend(f));
+	cr_expect(delegate(f));
 	tree_change_ends(tree, &scope);
 	cr_expect(eq(ptr, (void *)revoked, f), "what it was shown since");
 }
 
-Test(tree_apply_local, what_was_lent_for_a_moment_is_not_taken_back_later)
+Test(tree_apply_local, attributes_delegated_for_a_moment_are_not_revoked_afterwards)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope scope = begin(f, NULL);
 	struct attr attr;
 	int64_t until_ms;
 
-	watch_lent();
+	watch_delegated();
 	until_ms = tree_delegate(
 		tree, f, &(struct tree_delegation){ .ahead = true, .most_ms = 1 }, &attr);
 	cr_expect(le(i64, until_ms, monotonic_ms() + 1));
@@ -874,39 +874,39 @@ Test(tree_apply_local, what_was_lent_for_a_moment_is_not_taken_back_later)
 	cr_expect(eq(ptr, (void *)revoked, NULL));
 }
 
-Test(tree_apply_local, what_is_lent_is_taken_back_when_it_is_doubted)
+Test(tree_apply_local, delegated_attributes_are_revoked_when_they_are_invalidated)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope scope = begin(f, NULL);
 
-	watch_lent();
-	cr_expect(lend(f));
+	watch_delegated();
+	cr_expect(delegate(f));
 	tree_invalidate(tree, f);
 	cr_expect(eq(ptr, (void *)revoked, f));
-	cr_expect(not(lend(f)));
+	cr_expect(not(delegate(f)));
 	tree_change_ends(tree, &scope);
 }
 
-Test(tree_apply_local, what_is_lent_is_taken_back_when_the_name_is_gone)
+Test(tree_apply_local, delegated_attributes_are_revoked_when_the_name_is_gone)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope scope = begin(root, f);
 
-	watch_lent();
-	cr_expect(lend(f));
+	watch_delegated();
+	cr_expect(delegate(f));
 	tree_unnamed(tree, root, "f");
 	cr_expect(eq(ptr, (void *)revoked, f));
 	tree_change_ends(tree, &scope);
 }
 
-Test(tree_apply_local, what_is_lent_of_what_is_refused_is_taken_back_with_its_directory)
+Test(tree_apply_local, delegated_attributes_of_a_refused_file_are_revoked_with_its_directory)
 {
 	struct inode *f = make(root, "f", S_IFREG | 0644);
 	struct tree_scope scope = begin(root, f);
 	struct attr attr;
 
-	watch_lent();
-	cr_expect(lend(f));
+	watch_delegated();
+	cr_expect(delegate(f));
 	cr_expect(eq(i64, tree_delegate(tree, f, &ahead, &attr), INT64_MAX));
 	tree_refused_made(tree, f);
 	cr_expect(eq(ptr, (void *)revoked, f));
@@ -916,7 +916,7 @@ Test(tree_apply_local, what_is_lent_of_what_is_refused_is_taken_back_with_its_di
 
 /* ---- What the change stream tells meanwhile ---- */
 
-static void hear(enum watch_kind kind, const char *path, struct attr attr)
+static void receive(enum watch_kind kind, const char *path, struct attr attr)
 {
 	const struct watch_event event = {
 		.kind = kind, .path = path, .has_attr = kind != WATCH_REMOVED, .attr = attr
@@ -925,38 +925,38 @@ static void hear(enum watch_kind kind, const char *path, struct attr attr)
 	tree_apply_event(tree, &event);
 }
 
-static unsigned told;
+static unsigned reports;
 
-static void count_told(void *context, const struct tree_told *one)
+static void count_reports(void *context, const struct tree_report *one)
 {
 	(void)context;
-	told += one->event != NULL;
+	reports += one->event != NULL;
 }
 
 static void count(void)
 {
-	told = 0;
-	tree_tells(tree, count_told, NULL);
+	reports = 0;
+	tree_tells(tree, count_reports, NULL);
 }
 
-Test(tree_apply_local, the_echo_of_what_was_made_here_is_not_told)
+Test(tree_apply_local, the_echo_of_a_local_change_is_not_reported)
 {
 	struct inode *f = make(root, "f", S_IFREG | 0644);
 	struct tree_scope scope = begin(root, f);
 	struct attr attr = attr_of(42, S_IFREG | 0644);
 
 	count();
-	hear(WATCH_CREATED, "f", attr);
-	hear(WATCH_CHANGED, "f", attr);
+	receive(WATCH_CREATED, "f", attr);
+	receive(WATCH_CHANGED, "f", attr);
 	cr_expect(eq(ptr, find(root, "f"), f));
 	answer(&scope, f, attr);
 	tree_change_ends(tree, &scope);
-	cr_expect(eq(uint, told, 0));
+	cr_expect(eq(uint, reports, 0));
 	cr_expect(eq(ptr, find(root, "f"), f));
 	tree_unpin(tree, f);
 }
 
-Test(tree_apply_local, what_others_did_to_it_before_the_answer_is_told)
+Test(tree_apply_local, changes_by_others_before_the_answer_are_reported)
 {
 	struct inode *f = make(root, "f", S_IFREG | 0644);
 	struct tree_scope scope = begin(root, f);
@@ -965,10 +965,10 @@ Test(tree_apply_local, what_others_did_to_it_before_the_answer_is_told)
 	count();
 	attr.ctime.tv_sec++;
 	attr.size = 77;
-	hear(WATCH_CHANGED, "f", attr);
+	receive(WATCH_CHANGED, "f", attr);
 	answer(&scope, f, attr_of(42, S_IFREG | 0644));
 	tree_change_ends(tree, &scope);
-	cr_expect(eq(uint, told, 1));
+	cr_expect(eq(uint, reports, 1));
 	cr_expect(eq(u64, shown(f).size, 77));
 	tree_unpin(tree, f);
 }
@@ -978,7 +978,7 @@ Test(tree_apply_local, another_file_that_has_its_name_is_news)
 	struct inode *f = make(root, "f", S_IFREG | 0644);
 	struct tree_scope scope = begin(root, f);
 
-	hear(WATCH_CREATED, "f", attr_of(43, S_IFREG | 0644));
+	receive(WATCH_CREATED, "f", attr_of(43, S_IFREG | 0644));
 	answer(&scope, f, attr_of(42, S_IFREG | 0644));
 	tree_change_ends(tree, &scope);
 	cr_expect(eq(ptr, find(root, "f"), NULL));
@@ -986,8 +986,7 @@ Test(tree_apply_local, another_file_that_has_its_name_is_news)
 }
 
 /* The directory is listed while it is written to a file in it, and what the stream tells is how the file was before. */
-Test(tree_apply_local,
-	what_is_told_of_a_file_waits_for_its_changes_though_its_directory_becomes_known)
+Test(tree_apply_local, an_event_of_a_file_waits_for_its_changes_though_its_directory_becomes_known)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_listing listing = { .until_ms = FOREVER, .name_until_ms = FOREVER };
@@ -998,7 +997,7 @@ Test(tree_apply_local,
 	tree_apply_local(tree, f, &written);
 	tree_listing_begins(tree, &listing);
 	learn(root, "f", 7, S_IFREG | 0644);
-	hear(WATCH_CHANGED, "f", before);
+	receive(WATCH_CHANGED, "f", before);
 	cr_assert(tree_learn_complete(tree, root, &listing));
 	tree_listing_ends(tree, &listing);
 	cr_expect(eq(u64, shown(f).size, 17));
@@ -1006,16 +1005,16 @@ Test(tree_apply_local,
 }
 
 /* Others make a file and remove it again, and who asked in between is answered last. */
-Test(tree_apply_local, what_others_made_and_removed_is_told_and_no_older_answer_shows_it)
+Test(tree_apply_local, a_file_that_others_made_and_removed_is_reported_and_no_older_answer_shows_it)
 {
 	struct tree_listing listing = { .until_ms = FOREVER, .name_until_ms = FOREVER };
 
 	count();
-	hear(WATCH_CREATED, "made", attr_of(7, S_IFREG | 0644));
-	cr_expect(eq(uint, told, 1));
+	receive(WATCH_CREATED, "made", attr_of(7, S_IFREG | 0644));
+	cr_expect(eq(uint, reports, 1));
 	tree_listing_begins(tree, &listing);
-	hear(WATCH_REMOVED, "made", (struct attr){ 0 });
-	cr_expect(eq(uint, told, 2));
+	receive(WATCH_REMOVED, "made", (struct attr){ 0 });
+	cr_expect(eq(uint, reports, 2));
 	learn_of(listing.seen, root, "made", 7, S_IFREG | 0644);
 	cr_expect(not(tree_learn_complete(tree, root, &listing)));
 	tree_listing_ends(tree, &listing);
@@ -1023,7 +1022,7 @@ Test(tree_apply_local, what_others_made_and_removed_is_told_and_no_older_answer_
 }
 
 /* A build writes its log into a directory in which we make files all the time. */
-Test(tree_apply_local, a_file_beside_those_that_change_here_is_judged_at_once)
+Test(tree_apply_local, an_event_of_a_file_next_to_changing_ones_is_resolved_at_once)
 {
 	struct inode *f = learn(root, "log", 7, S_IFREG | 0644);
 	struct tree_scope scope = begin(root, NULL);
@@ -1032,13 +1031,13 @@ Test(tree_apply_local, a_file_beside_those_that_change_here_is_judged_at_once)
 	count();
 	attr.ctime.tv_sec++;
 	attr.size = 77;
-	hear(WATCH_CHANGED, "log", attr);
-	cr_expect(eq(uint, told, 1));
+	receive(WATCH_CHANGED, "log", attr);
+	cr_expect(eq(uint, reports, 1));
 	cr_expect(eq(u64, shown(f).size, 77));
 	tree_change_ends(tree, &scope);
 }
 
-Test(tree_apply_local, events_are_judged_when_the_change_of_their_inode_ends)
+Test(tree_apply_local, events_are_resolved_when_the_change_of_their_inode_ends)
 {
 	enum { FILES = 3000 };
 	struct inode *files[FILES];
@@ -1053,15 +1052,15 @@ Test(tree_apply_local, events_are_judged_when_the_change_of_their_inode_ends)
 	}
 	for (uint64_t n = 0; n < FILES; n++) {
 		snprintf(name, sizeof name, "f%u", (unsigned)n);
-		hear(WATCH_CREATED, name, attr_of(100 + n, S_IFREG | 0644));
+		receive(WATCH_CREATED, name, attr_of(100 + n, S_IFREG | 0644));
 	}
-	hear(WATCH_CREATED, "others", attr_of(99, S_IFREG | 0644));
+	receive(WATCH_CREATED, "others", attr_of(99, S_IFREG | 0644));
 	for (uint64_t n = 0; n < FILES; n++) {
 		answer(&scopes[n], files[n], attr_of(100 + n, S_IFREG | 0644));
 		tree_change_ends(tree, &scopes[n]);
 		tree_unpin(tree, files[n]);
 	}
-	cr_expect(eq(uint, told, 1));
+	cr_expect(eq(uint, reports, 1));
 	cr_expect(not(tree_is_listed(tree, root, now())));
 }
 
@@ -1072,7 +1071,7 @@ static void rename_in_root(const char *from, const char *to, struct inode *i)
 }
 
 /* By its old path nothing can be found here any more. */
-Test(tree_apply_local, what_is_told_of_a_directory_that_was_moved_here_puts_it_in_doubt)
+Test(tree_apply_local, an_event_of_a_directory_that_was_moved_here_invalidates_it)
 {
 	static const char *const paths[] = { "elsewhere/y", "new/x", "old/x" };
 
@@ -1084,7 +1083,7 @@ Test(tree_apply_local, what_is_told_of_a_directory_that_was_moved_here_puts_it_i
 		struct tree_scope scope = begin(root, d);
 
 		rename_in_root("old", "new", d);
-		hear(WATCH_CHANGED, paths[n], attr_of(7, S_IFREG | 0644));
+		receive(WATCH_CHANGED, paths[n], attr_of(7, S_IFREG | 0644));
 		answer(&scope, d, attr_of(5, S_IFDIR | 0755));
 		tree_change_ends(tree, &scope);
 		cr_expect(eq(ptr, find(root, "new"), d));
@@ -1095,7 +1094,7 @@ Test(tree_apply_local, what_is_told_of_a_directory_that_was_moved_here_puts_it_i
 	}
 }
 
-Test(tree_apply_local, a_directory_that_was_moved_here_stays_known_where_nothing_is_told)
+Test(tree_apply_local, a_directory_that_was_moved_here_stays_known_where_no_event_comes)
 {
 	struct inode *d = learn(root, "old", 5, S_IFDIR | 0755);
 
@@ -1104,7 +1103,7 @@ Test(tree_apply_local, a_directory_that_was_moved_here_stays_known_where_nothing
 	struct tree_scope scope = begin(root, d);
 
 	rename_in_root("old", "new", d);
-	hear(WATCH_CREATED, "other", attr_of(8, S_IFREG | 0644));
+	receive(WATCH_CREATED, "other", attr_of(8, S_IFREG | 0644));
 	answer(&scope, d, attr_of(5, S_IFDIR | 0755));
 	tree_change_ends(tree, &scope);
 	cr_expect(eq(ptr, find(d, "x"), x));
@@ -1142,8 +1141,8 @@ static void replace(struct inode *i, uint64_t ino)
 	tree_change_begins(tree, &scope);
 	tree_replacing(tree, i, 1);
 	tree_mark_unsynced(tree, i, 1);
-	tree_placed(tree, i, &placed);
-	tree_answered(tree, &scope, i, &placed, FOREVER);
+	tree_rebind(tree, i, &placed);
+	tree_confirm(tree, &scope, i, &placed, FOREVER);
 	tree_mark_unsynced(tree, i, -1);
 	tree_replacing(tree, i, -1);
 	tree_change_ends(tree, &scope);
@@ -1207,7 +1206,7 @@ Test(tree_apply_local, a_file_of_several_names_that_was_copied_up_keeps_the_name
 	cr_expect(ne(ptr, learn_layered("g", 7, S_IFREG | 0644, 2), f));
 }
 
-Test(tree_apply_local, a_file_that_was_copied_up_keeps_its_names_while_one_is_to_be_told)
+Test(tree_apply_local, a_file_that_was_copied_up_keeps_its_names_while_one_is_unsynced)
 {
 	struct inode *f = learn_layered("f", 7, S_IFREG | 0644, 2);
 	const struct attr copied = attr_of(8, S_IFREG | 0644);
@@ -1306,69 +1305,69 @@ Test(tree_apply_local, what_was_in_a_directory_that_was_removed_here_is_no_news_
 	cr_assert(tree_may_decide(tree, root, now()));
 	struct tree_scope scope = begin(root, NULL);
 
-	hear(WATCH_REMOVED, "d/f", (struct attr){ 0 });
-	hear(WATCH_REMOVED, "d/below/f", (struct attr){ 0 });
+	receive(WATCH_REMOVED, "d/f", (struct attr){ 0 });
+	receive(WATCH_REMOVED, "d/below/f", (struct attr){ 0 });
 	answer(&scope, root, attr_of(1, S_IFDIR | 0755));
 	tree_change_ends(tree, &scope);
-	cr_expect(eq(uint, told, 0));
+	cr_expect(eq(uint, reports, 0));
 	cr_expect(tree_may_decide(tree, root, now()));
 }
 
-Test(tree_apply_local, what_others_make_in_a_directory_that_was_removed_here_is_told)
+Test(tree_apply_local, a_file_that_others_make_in_a_directory_that_was_removed_here_is_reported)
 {
 	remove_directory("d");
 	count();
-	hear(WATCH_CREATED, "d/f", attr_of(8, S_IFREG | 0644));
-	cr_expect(eq(uint, told, 1));
+	receive(WATCH_CREATED, "d/f", attr_of(8, S_IFREG | 0644));
+	cr_expect(eq(uint, reports, 1));
 }
 
 /* It may be there by then, and a listing under way may be about to tell of it. */
-Test(tree_apply_local, what_goes_in_a_directory_of_which_nothing_is_known_is_told)
+Test(tree_apply_local, a_removal_in_an_unknown_directory_is_reported)
 {
 	remove_directory("d");
 	count();
-	hear(WATCH_CREATED, "d", attr_of(9, S_IFDIR | 0755));
-	hear(WATCH_REMOVED, "d/f", (struct attr){ 0 });
-	cr_expect(eq(uint, told, 2));
+	receive(WATCH_CREATED, "d", attr_of(9, S_IFDIR | 0755));
+	receive(WATCH_REMOVED, "d/f", (struct attr){ 0 });
+	cr_expect(eq(uint, reports, 2));
 }
 
 /* Its own time changed with each name that was removed in it, and that is told late. */
-Test(tree_apply_local, what_is_told_of_a_directory_that_was_removed_here_is_no_news)
+Test(tree_apply_local, an_event_of_a_directory_that_was_removed_here_is_no_news)
 {
 	struct inode *dir = learn(root, "d", 7, S_IFDIR | 0755);
 	struct tree_scope scope = begin(root, dir);
 
 	count();
-	hear(WATCH_CHANGED, "d", attr_of(7, S_IFDIR | 0755));
+	receive(WATCH_CHANGED, "d", attr_of(7, S_IFDIR | 0755));
 	tree_unnamed(tree, root, "d");
-	hear(WATCH_ATTR, "d", attr_of(7, S_IFDIR | 0755));
+	receive(WATCH_ATTR, "d", attr_of(7, S_IFDIR | 0755));
 	answer(&scope, root, attr_of(1, S_IFDIR | 0755));
 	tree_change_ends(tree, &scope);
-	hear(WATCH_CHANGED, "d", attr_of(7, S_IFDIR | 0755));
-	cr_expect(eq(uint, told, 0));
+	receive(WATCH_CHANGED, "d", attr_of(7, S_IFDIR | 0755));
+	cr_expect(eq(uint, reports, 0));
 	cr_expect(tree_may_decide(tree, root, now()));
 }
 
 /* While what stands there changes here, what others put in its place is judged later. */
-Test(tree_apply_local, what_others_put_at_a_name_that_is_removed_here_is_told)
+Test(tree_apply_local, a_file_that_others_put_at_a_name_that_is_removed_here_is_reported)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
 	struct tree_scope scope = begin(root, f);
 
 	count();
-	hear(WATCH_CREATED, "f", attr_of(8, S_IFREG | 0644));
-	hear(WATCH_CHANGED, "f", attr_of(8, S_IFREG | 0644));
+	receive(WATCH_CREATED, "f", attr_of(8, S_IFREG | 0644));
+	receive(WATCH_CHANGED, "f", attr_of(8, S_IFREG | 0644));
 	tree_unnamed(tree, root, "f");
 	answer(&scope, root, attr_of(1, S_IFDIR | 0755));
 	tree_change_ends(tree, &scope);
-	cr_expect(eq(uint, told, 1));
+	cr_expect(eq(uint, reports, 1));
 	cr_expect(not(tree_may_decide(tree, root, now())));
 }
 
-Test(tree_apply_local, what_changes_by_a_name_of_which_nothing_is_known_is_told)
+Test(tree_apply_local, a_change_by_an_unknown_name_is_reported)
 {
 	count();
-	hear(WATCH_CREATED, "f", attr_of(8, S_IFREG | 0644));
-	hear(WATCH_CHANGED, "f", attr_of(8, S_IFREG | 0644));
-	cr_expect(eq(uint, told, 2));
+	receive(WATCH_CREATED, "f", attr_of(8, S_IFREG | 0644));
+	receive(WATCH_CHANGED, "f", attr_of(8, S_IFREG | 0644));
+	cr_expect(eq(uint, reports, 2));
 }

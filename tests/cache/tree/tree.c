@@ -70,7 +70,7 @@ static struct inode *learn_born(struct inode *dir, const char *name, uint64_t in
 	return learn_attr(dir, name, attr);
 }
 
-static void hear(enum watch_kind kind, const char *path)
+static void receive(enum watch_kind kind, const char *path)
 {
 	tree_apply_event(tree, &(struct watch_event){ .kind = kind, .path = path });
 }
@@ -106,17 +106,17 @@ Test(tree, a_path_leads_from_the_root_down)
 /* As told of a command that was run since `seen`. */
 static int64_t root_until_after_command(uint64_t seen, uint32_t mode)
 {
-	const struct tree_news told = { .attr = attr_of(1, S_IFDIR | mode), .until_ms = LATER };
+	const struct tree_news news = { .attr = attr_of(1, S_IFDIR | mode), .until_ms = LATER };
 	struct attr shown;
 
-	tree_invalidate_all_but_root(tree, seen, &told);
+	tree_invalidate_all_but_root(tree, seen, &news);
 	int64_t until_ms = tree_attr(tree, root, &shown);
 
 	cr_expect(eq(uint, until_ms ? shown.mode & 07777 : mode, mode));
 	return until_ms;
 }
 
-Test(tree, what_a_command_told_of_the_root_is_believed_though_all_is_in_doubt)
+Test(tree, a_commands_report_of_the_root_is_valid_though_all_else_is_not)
 {
 	struct inode *f = learn(root, "f", 2, S_IFREG | 0644);
 	struct attr attr;
@@ -128,7 +128,7 @@ Test(tree, what_a_command_told_of_the_root_is_believed_though_all_is_in_doubt)
 	cr_expect(zero(i64, tree_attr(tree, root, &attr)));
 }
 
-Test(tree, what_a_command_told_of_the_root_is_older_than_what_was_doubted_or_heard_since)
+Test(tree, a_commands_report_of_the_root_is_older_than_invalidations_and_events_since)
 {
 	tree_holds(tree, 1000, TREE_HELD);
 	uint64_t seen = tree_seen(tree);
@@ -136,20 +136,20 @@ Test(tree, what_a_command_told_of_the_root_is_older_than_what_was_doubted_or_hea
 	tree_invalidate_all(tree);
 	cr_expect(zero(i64, root_until_after_command(seen, 0700)));
 	seen = tree_seen(tree);
-	hear(WATCH_CHANGED, "");
+	receive(WATCH_CHANGED, "");
 	cr_expect(zero(i64, root_until_after_command(seen, 0750)));
 }
 
-static int told_root;
+static int root_reports;
 
-static void count_root(void *context, const struct tree_told *told)
+static void count_root(void *context, const struct tree_report *report)
 {
 	(void)context;
-	told_root += told->inode == root;
+	root_reports += report->inode == root;
 }
 
 /* Heard once more it is an echo, which nobody is told of. */
-Test(tree, the_kernel_forgets_the_root_that_a_command_told_another_of)
+Test(tree, the_kernel_forgets_the_root_when_a_command_reports_another)
 {
 	const struct watch_event event = {
 		.kind = WATCH_ATTR, .path = "", .has_attr = true, .attr = attr_of(1, S_IFDIR | 0700)
@@ -163,7 +163,7 @@ Test(tree, the_kernel_forgets_the_root_that_a_command_told_another_of)
 	tree_tells(tree, count_root, NULL);
 	root_until_after_command(tree_seen(tree), 0700);
 	tree_apply_event(tree, &event);
-	cr_expect(eq(int, told_root, 1));
+	cr_expect(eq(int, root_reports, 1));
 }
 
 Test(tree, two_names_of_one_file_are_one_inode)
@@ -190,7 +190,7 @@ static void move(
 	struct inode *i, struct inode *from, const char *name, struct inode *dir, const char *to);
 
 /* An answer that is older than a change of the directory is not believed. */
-Test(tree, an_answer_that_is_not_believed_moves_no_directory_that_the_kernel_has)
+Test(tree, an_invalid_answer_moves_no_directory_that_the_kernel_has)
 {
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
 	struct inode *b = learn(a, "b", 3, S_IFDIR | 0755);
@@ -227,21 +227,21 @@ Test(tree, names_of_one_link_in_directories_of_any_depth_are_of_one_inode)
 }
 
 /* The state that the sandbox had of the file is so many seconds later than the known one. */
-static void hear_renamed_later(struct inode *i, const char *from, const char *path, int later)
+static void receive_renamed_at(struct inode *i, const char *from, const char *path, int offset_s)
 {
 	struct watch_event event = {
 		.kind = WATCH_CREATED, .path = path, .from = from, .has_attr = true
 	};
 
 	tree_attr(tree, i, &event.attr);
-	event.attr.ctime.tv_sec += later;
+	event.attr.ctime.tv_sec += offset_s;
 	event.is_dir = S_ISDIR(event.attr.mode);
 	tree_apply_event(tree, &event);
 }
 
-static void hear_renamed(struct inode *i, const char *from, const char *path)
+static void receive_renamed(struct inode *i, const char *from, const char *path)
 {
-	hear_renamed_later(i, from, path, 1);
+	receive_renamed_at(i, from, path, 1);
 }
 
 /* The kernel has it, and the texts of links below it, as they are where it was. */
@@ -250,22 +250,22 @@ Test(tree, a_directory_that_others_moved_is_a_new_one)
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
 	struct inode *b = learn(a, "b", 5, S_IFDIR | 0755);
 	struct inode *moved = learn_born(a, "m", 3, S_IFDIR | 0755);
-	struct inode *told = learn_born(a, "t", 4, S_IFDIR | 0755);
+	struct inode *top = learn_born(a, "t", 4, S_IFDIR | 0755);
 
 	tree_kernel_get(tree, moved);
-	tree_kernel_get(tree, told);
+	tree_kernel_get(tree, top);
 	tree_learn_absent(tree, a, "m", tree_seen(tree));
 	cr_expect(ne(ptr, learn_born(root, "m", 3, S_IFDIR | 0755), moved));
-	hear_renamed(told, "a/t", "t");
-	cr_expect(ne(ptr, tree_peek(tree, root, "t"), told));
-	hear_renamed(told, "a/t", "a/b/t");
-	cr_expect(ne(ptr, tree_peek(tree, b, "t"), told));
-	hear_renamed(told, "a/t", "a/u");
-	cr_expect(ne(ptr, tree_peek(tree, a, "u"), told));
+	receive_renamed(top, "a/t", "t");
+	cr_expect(ne(ptr, tree_peek(tree, root, "t"), top));
+	receive_renamed(top, "a/t", "a/b/t");
+	cr_expect(ne(ptr, tree_peek(tree, b, "t"), top));
+	receive_renamed(top, "a/t", "a/u");
+	cr_expect(ne(ptr, tree_peek(tree, a, "u"), top));
 	cr_expect(ne(ptr, learn_born(a, "n", 3, S_IFDIR | 0755), moved));
 	cr_expect(ne(ptr, learn_born(b, "m", 3, S_IFDIR | 0755), moved));
 	tree_kernel_forget(tree, moved, 1);
-	tree_kernel_forget(tree, told, 1);
+	tree_kernel_forget(tree, top, 1);
 }
 
 Test(tree, a_directory_that_lost_its_name_is_not_found_by_its_number_alone)
@@ -279,7 +279,7 @@ Test(tree, a_directory_that_lost_its_name_is_not_found_by_its_number_alone)
 }
 
 /* What is judged then takes the name away that it is about. */
-Test(tree, a_rename_over_a_file_that_is_under_change_is_heard_when_that_is_done)
+Test(tree, a_rename_over_a_changing_file_is_applied_when_the_change_is_done)
 {
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
 	struct inode *f = learn_born(a, "f", 3, S_IFREG | 0644);
@@ -288,19 +288,19 @@ Test(tree, a_rename_over_a_file_that_is_under_change_is_heard_when_that_is_done)
 
 	tree_kernel_get(tree, g);
 	tree_change_begins(tree, &scope);
-	hear_renamed(g, "a/g", "a/f");
+	receive_renamed(g, "a/g", "a/f");
 	cr_expect(eq(str, (char *)path_of(g, NULL), "a/g"));
 	tree_change_ends(tree, &scope);
 	cr_expect(eq(str, (char *)path_of(g, NULL), "a/f"));
 	tree_kernel_forget(tree, g, 1);
 }
 
-Test(tree, a_file_that_is_told_of_by_another_name_has_that_one)
+Test(tree, a_file_that_is_reported_by_another_name_has_that_one)
 {
 	struct inode *f = learn(root, "log", 7, S_IFREG | 0644);
 
 	tree_kernel_get(tree, f);
-	hear_renamed(f, "log", "log.1");
+	receive_renamed(f, "log", "log.1");
 	cr_expect(eq(str, (char *)path_of(f, NULL), "log.1"));
 	cr_expect(eq(ptr, tree_peek(tree, root, "log"), NULL));
 	tree_kernel_forget(tree, f, 1);
@@ -312,36 +312,36 @@ Test(tree, a_name_that_a_file_had_before_its_last_change_is_not_taken_for_one_th
 	struct inode *f = learn_born(root, "file", 7, S_IFREG | 0644);
 
 	tree_kernel_get(tree, f);
-	hear_renamed_later(f, NULL, "file.new", 0);
+	receive_renamed_at(f, NULL, "file.new", 0);
 	cr_expect(eq(str, (char *)path_of(f, NULL), "file"));
-	hear_renamed_later(f, NULL, "file.new", -1);
+	receive_renamed_at(f, NULL, "file.new", -1);
 	cr_expect(eq(str, (char *)path_of(f, NULL), "file"));
-	hear_renamed_later(f, "file", "file.new", 0);
+	receive_renamed_at(f, "file", "file.new", 0);
 	cr_expect(eq(str, (char *)path_of(f, NULL), "file"));
 	cr_expect(eq(ptr, tree_peek(tree, root, "file.new"), NULL));
 	tree_kernel_forget(tree, f, 1);
 }
 
 /* It may be removed, and its number given to what is made next. */
-Test(tree, a_file_without_a_time_of_birth_is_not_told_of_by_its_number_alone)
+Test(tree, a_file_without_a_time_of_birth_is_not_known_by_its_number_alone)
 {
 	struct inode *f = learn(root, "log", 7, S_IFREG | 0644);
 	struct inode *born = learn_born(root, "born", 8, S_IFREG | 0644);
 
 	tree_kernel_get(tree, f);
 	tree_kernel_get(tree, born);
-	hear_renamed(f, NULL, "new");
-	hear_renamed(f, "other", "newer");
+	receive_renamed(f, NULL, "new");
+	receive_renamed(f, "other", "newer");
 	cr_expect(eq(str, (char *)path_of(f, NULL), "log"));
 	cr_expect(eq(ptr, tree_peek(tree, root, "new"), NULL));
-	hear_renamed(born, NULL, "new");
+	receive_renamed(born, NULL, "new");
 	cr_expect(eq(ptr, tree_peek(tree, root, "new"), born));
 	tree_kernel_forget(tree, f, 1);
 	tree_kernel_forget(tree, born, 1);
 }
 
 /* The root is a path. */
-Test(tree, another_root_is_taken_and_nothing_below_the_one_before_is_believed)
+Test(tree, another_root_is_taken_and_nothing_below_the_one_before_is_valid)
 {
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
 	struct tree_news news = { .until_ms = INT64_MAX - 1 };
@@ -487,7 +487,7 @@ Test(tree, the_number_of_a_removed_inode_that_nobody_remembers_is_shown_again)
 	tree_unpin(tree, old);
 }
 
-Test(tree, an_answer_older_than_a_change_is_not_believed)
+Test(tree, an_answer_older_than_a_change_is_not_valid)
 {
 	struct tree_scope scope = { .inodes = { root } };
 	struct tree_news news = {
@@ -622,7 +622,7 @@ Test(tree, an_answer_older_than_a_replacement_does_not_bring_the_old_file_back)
 }
 
 /* The kernel, which has `old`, is not to be told that the name is a file that was removed. */
-Test(tree, a_name_in_doubt_is_the_file_of_an_answer_that_a_doubt_overtook)
+Test(tree, an_invalid_name_is_the_file_of_an_answer_from_before_the_invalidation)
 {
 	struct inode *old = learn(root, "f", 3, S_IFREG | 0644);
 	uint64_t seen = tree_seen(tree);
@@ -640,13 +640,13 @@ Test(tree, a_name_in_doubt_is_the_file_of_an_answer_that_a_doubt_overtook)
 	tree_kernel_forget(tree, old, 1);
 }
 
-Test(tree, of_two_answers_that_a_doubt_overtook_the_one_that_was_asked_for_later_names_the_file)
+Test(tree, of_two_answers_from_before_an_invalidation_the_one_to_the_newer_question_names_the_file)
 {
-	uint64_t earlier = tree_seen(tree), later = tree_seen(tree);
+	uint64_t earlier = tree_seen(tree), newer = tree_seen(tree);
 
 	learn(root, "f", 3, S_IFREG | 0644);
 	tree_forget(tree);
-	struct inode *new = learn_late(later, root, "f", attr_of(4, S_IFREG | 0644));
+	struct inode *new = learn_late(newer, root, "f", attr_of(4, S_IFREG | 0644));
 	struct inode *late = learn_late(earlier, root, "f", attr_of(3, S_IFREG | 0644));
 	const struct attr answered = attr_of(3, S_IFREG | 0644);
 
@@ -657,7 +657,7 @@ Test(tree, of_two_answers_that_a_doubt_overtook_the_one_that_was_asked_for_later
 }
 
 /* By the number the new file is found where it has another name. */
-Test(tree, a_number_goes_to_the_file_of_an_answer_that_a_doubt_overtook)
+Test(tree, a_number_goes_to_the_file_of_an_answer_from_before_the_invalidation)
 {
 	struct attr attr = attr_of(3, S_IFREG | 0644);
 	uint64_t seen = tree_seen(tree);
@@ -698,15 +698,15 @@ Test(tree, a_file_whose_number_a_removed_one_kept_is_the_same_by_the_next_answer
 	tree_kernel_forget(tree, old, 1);
 }
 
-Test(tree, an_older_answer_leaves_a_number_with_the_file_that_was_asked_for_later)
+Test(tree, an_older_answer_leaves_a_number_with_the_file_of_the_newer_question)
 {
 	struct attr before = attr_of(3, S_IFREG | 0644), after = before;
 
 	before.btime_ns = 1;
 	after.btime_ns = 2;
 	struct inode *old = learn_late(tree_seen(tree), root, "old", before);
-	uint64_t earlier = tree_seen(tree), later = tree_seen(tree);
-	struct inode *f = learn_late(later, root, "f", after);
+	uint64_t earlier = tree_seen(tree), newer = tree_seen(tree);
+	struct inode *f = learn_late(newer, root, "f", after);
 
 	tree_unpin(tree, learn_late(earlier, root, "g", before));
 	struct inode *linked = learn_late(tree_seen(tree), root, "linked", after);
@@ -843,13 +843,13 @@ Test(tree, a_listing_drops_what_it_did_not_name)
 	tree_unpin(tree, found);
 }
 
-Test(tree, a_listing_spares_what_a_later_one_named)
+Test(tree, a_listing_spares_what_a_newer_one_named)
 {
 	struct inode *found;
-	struct tree_listing first = { .until_ms = LATER, .name_until_ms = LATER }, later = first;
+	struct tree_listing first = { .until_ms = LATER, .name_until_ms = LATER }, newer = first;
 
 	tree_listing_begins(tree, &first);
-	tree_listing_begins(tree, &later);
+	tree_listing_begins(tree, &newer);
 	learn(root, "new", 4, S_IFREG | 0644);
 	cr_assert(tree_learn_complete(tree, root, &first));
 	cr_expect(eq(int, tree_find(tree, root, "new", 0, &found, NULL), TREE_KNOWN));
@@ -859,14 +859,14 @@ Test(tree, a_listing_spares_what_a_later_one_named)
 Test(tree, a_listing_drops_what_only_an_older_one_named)
 {
 	struct inode *found;
-	struct tree_listing first = { .until_ms = LATER, .name_until_ms = LATER }, later = first;
+	struct tree_listing first = { .until_ms = LATER, .name_until_ms = LATER }, newer = first;
 
 	learn(root, "gone", 4, S_IFREG | 0644);
 	tree_listing_begins(tree, &first);
-	hear(WATCH_REMOVED, "gone");
-	tree_listing_begins(tree, &later);
+	receive(WATCH_REMOVED, "gone");
+	tree_listing_begins(tree, &newer);
 	tree_unpin(tree, learn_late(first.seen, root, "gone", attr_of(4, S_IFREG | 0644)));
-	cr_assert(tree_learn_complete(tree, root, &later));
+	cr_assert(tree_learn_complete(tree, root, &newer));
 	cr_expect(eq(int, tree_find(tree, root, "gone", 0, &found, NULL), TREE_ABSENT));
 }
 
@@ -876,7 +876,7 @@ Test(tree, a_directory_in_which_others_were_before_it_was_known_is_asked_for_aga
 	struct tree_listing listing = { .until_ms = LATER, .name_until_ms = LATER };
 
 	tree_listing_begins(tree, &listing);
-	hear(WATCH_CREATED, "d/e/new");
+	receive(WATCH_CREATED, "d/e/new");
 	struct inode *d = learn_late(listing.seen, root, "d", attr_of(4, S_IFDIR | 0755));
 	struct inode *e = learn_late(listing.seen, d, "e", attr_of(5, S_IFDIR | 0755));
 
@@ -1065,7 +1065,7 @@ Test(tree, pages_are_current_only_for_the_version_they_were_read_from)
 	tree_unpin(tree, f);
 }
 
-Test(tree, a_change_within_the_clock_tick_is_not_settled)
+Test(tree, a_change_within_the_clock_tick_is_not_stable)
 {
 	struct tree_news news = { .attr = attr_of(3, S_IFREG | 0644),
 		.until_ms = LATER,
@@ -1074,10 +1074,10 @@ Test(tree, a_change_within_the_clock_tick_is_not_settled)
 	bool changed;
 	struct inode *f = tree_learn_name(tree, root, "f", tree_seen(tree), &news, &changed);
 
-	cr_expect(tree_unsettled(tree, f));
+	cr_expect(tree_is_unstable(tree, f));
 	news.now.tv_sec = 101;
 	tree_learn_attr(tree, f, tree_seen(tree), &news, &changed, NULL);
-	cr_expect(not(tree_unsettled(tree, f)));
+	cr_expect(not(tree_is_unstable(tree, f)));
 	tree_unpin(tree, f);
 }
 
@@ -1099,12 +1099,12 @@ Test(tree, pages_read_within_the_clock_tick_of_a_change_are_not_current)
 	tree_unpin(tree, f);
 }
 
-static int told_pages;
+static int page_reports;
 
-static void count_pages(void *context, const struct tree_told *told)
+static void count_pages(void *context, const struct tree_report *report)
 {
 	(void)context;
-	told_pages += told->inode && told->pages;
+	page_reports += report->inode && report->pages;
 }
 
 Test(tree, a_second_change_within_the_clock_tick_drops_the_pages)
@@ -1125,13 +1125,13 @@ Test(tree, a_second_change_within_the_clock_tick_drops_the_pages)
 	cr_assert(eq(int, tree_open(tree, f, NULL), ERR_OK));
 	tree_tells(tree, count_pages, NULL);
 	tree_apply_event(tree, &event);
-	cr_expect(eq(int, told_pages, 1), "contents may differ though the attributes are equal");
+	cr_expect(eq(int, page_reports, 1), "contents may differ though the attributes are equal");
 	tree_apply_event(tree, &event);
-	cr_expect(eq(int, told_pages, 2), "what was told may be followed by another change");
+	cr_expect(eq(int, page_reports, 2), "what was told may be followed by another change");
 	news.now = after;
 	tree_learn_attr(tree, f, tree_seen(tree), &news, &changed, NULL);
 	tree_apply_event(tree, &event);
-	cr_expect(eq(int, told_pages, 2), "the tick had passed: it is an echo");
+	cr_expect(eq(int, page_reports, 2), "the tick had passed: it is an echo");
 	cr_expect(eq(ptr, tree_close(tree, f), NULL));
 	tree_kernel_forget(tree, f, 1);
 	tree_unpin(tree, f);
@@ -1147,7 +1147,7 @@ Test(tree, pages_of_a_closed_file_that_others_changed_are_not_used_when_it_is_op
 	tree_pages_current(tree, f);
 	event.attr = attr_of(3, S_IFREG | 0644);
 	tree_apply_event(tree, &event);
-	cr_expect(eq(int, told_pages, 0), "nobody uses them");
+	cr_expect(eq(int, page_reports, 0), "nobody uses them");
 	cr_expect(not(tree_pages_current(tree, f)));
 	tree_kernel_forget(tree, f, 1);
 }
@@ -1206,13 +1206,13 @@ static void hand_out(struct inode *i, const char *name)
 	tree_delegate(tree, i, &how, &attr);
 }
 
-static void doubt_and_take(int *inodes, int *names)
+static void invalidate_and_take(int *inodes, int *names)
 {
 	tree_invalidate_all(tree);
 	take_outdated(inodes, names);
 }
 
-Test(tree, doubt_reaches_everything_the_kernel_may_use_once)
+Test(tree, an_invalidation_reaches_everything_the_kernel_may_use_once)
 {
 	struct inode *f = learn(root, "f", 3, S_IFREG | 0644), *found;
 	int inodes, names;
@@ -1220,16 +1220,16 @@ Test(tree, doubt_reaches_everything_the_kernel_may_use_once)
 	hand_out(f, "f");
 	cr_assert(tree_give_negative(tree, root, "expired", 0));
 	cr_assert(tree_give_negative(tree, root, "nothing", LATER));
-	doubt_and_take(&inodes, &names);
+	invalidate_and_take(&inodes, &names);
 	cr_expect(eq(int, inodes, 1));
 	cr_expect(eq(int, names, 2));
-	doubt_and_take(&inodes, &names);
+	invalidate_and_take(&inodes, &names);
 	cr_expect(eq(int, inodes + names, 0), "the kernel was given nothing since");
 	cr_expect(eq(int, tree_find(tree, root, "f", 0, &found, NULL), TREE_UNKNOWN));
 	tree_kernel_forget(tree, f, 1);
 }
 
-Test(tree, doubt_takes_nothing_that_the_kernel_has_forgotten_or_was_never_given)
+Test(tree, an_invalidation_takes_nothing_that_the_kernel_does_not_have)
 {
 	struct inode *f = learn(root, "f", 3, S_IFREG | 0644);
 	int inodes, names;
@@ -1237,7 +1237,7 @@ Test(tree, doubt_takes_nothing_that_the_kernel_has_forgotten_or_was_never_given)
 	learn(root, "g", 4, S_IFREG | 0644);
 	hand_out(f, "f");
 	tree_kernel_forget(tree, f, 1);
-	doubt_and_take(&inodes, &names);
+	invalidate_and_take(&inodes, &names);
 	cr_expect(eq(int, inodes + names, 0));
 }
 
@@ -1262,7 +1262,7 @@ static void kernel_forgets_many(void)
 		tree_kernel_forget(tree, many[n], 1);
 }
 
-Test(tree, doubt_takes_all_of_many_though_more_become_known_meanwhile)
+Test(tree, an_invalidation_takes_all_of_many_though_more_become_known_meanwhile)
 {
 	struct tree_outdated first[TAKEN_AT_ONCE];
 	int inodes, names;
@@ -1283,7 +1283,7 @@ Test(tree, doubt_takes_all_of_many_though_more_become_known_meanwhile)
 	kernel_forgets_many();
 }
 
-Test(tree, a_name_that_moves_while_names_are_taken_is_taken_by_the_next_doubt)
+Test(tree, a_name_that_moves_while_names_are_taken_is_taken_by_the_next_invalidation)
 {
 	int inodes, more, names;
 	char from[32], to[32];
@@ -1299,12 +1299,12 @@ Test(tree, a_name_that_moves_while_names_are_taken_is_taken_by_the_next_doubt)
 	take_outdated(&inodes, &more);
 	names += more;
 	cr_expect(lt(int, names, MANY), "some moved to where names had been taken");
-	doubt_and_take(&inodes, &more);
+	invalidate_and_take(&inodes, &more);
 	cr_expect(eq(int, names + more, MANY));
 	kernel_forgets_many();
 }
 
-Test(tree, an_inode_that_loses_its_number_while_inodes_are_taken_is_taken_by_the_next_doubt)
+Test(tree, an_inode_that_loses_its_number_while_inodes_are_taken_is_taken_by_the_next_invalidation)
 {
 	int before, inodes, more, names;
 	char name[32];
@@ -1317,14 +1317,14 @@ Test(tree, an_inode_that_loses_its_number_while_inodes_are_taken_is_taken_by_the
 		learn(root, name, 1000 + n, S_IFIFO | 0644);
 	}
 	take_outdated(&inodes, &names);
-	doubt_and_take(&more, &names);
+	invalidate_and_take(&more, &names);
 	cr_expect(lt(int, before + inodes, MANY), "some went where inodes had been taken");
 	cr_expect(eq(int, before + inodes + more, MANY));
 	kernel_forgets_many();
 }
 
 /* One at a time is taken, of each bucket: the rest is not passed over for good. */
-Test(tree, what_finds_no_room_is_taken_by_a_later_doubt)
+Test(tree, an_inode_without_room_is_taken_by_the_next_invalidation)
 {
 	struct tree_outdated taken;
 	size_t all = 0, count, before;
@@ -1346,14 +1346,14 @@ Test(tree, what_finds_no_room_is_taken_by_a_later_doubt)
 	kernel_forgets_many();
 }
 
-Test(tree, of_what_the_kernel_does_not_use_a_doubt_looks_at_nothing)
+Test(tree, an_invalidation_looks_at_nothing_that_the_kernel_does_not_use)
 {
 	struct tree_outdated taken[TAKEN_AT_ONCE];
 	int inodes, names;
 	size_t count;
 
 	hand_out_many();
-	doubt_and_take(&inodes, &names);
+	invalidate_and_take(&inodes, &names);
 	cr_expect(eq(int, inodes + names, 2 * MANY));
 	tree_invalidate_all(tree);
 	cr_expect(not(tree_take_outdated(tree, taken, TAKEN_AT_ONCE, &count)), "one step");
@@ -1367,7 +1367,7 @@ Test(tree, of_what_the_kernel_does_not_use_a_doubt_looks_at_nothing)
 	kernel_forgets_many();
 }
 
-static bool is_believed(struct inode *i, const char *name)
+static bool is_valid(struct inode *i, const char *name)
 {
 	struct inode *found = NULL;
 	struct attr attr;
@@ -1378,15 +1378,15 @@ static bool is_believed(struct inode *i, const char *name)
 	return has_name || tree_attr(tree, i, &attr);
 }
 
-static void expect_doubt_ends(struct inode *i, const char *name)
+static void expect_invalidation_ends(struct inode *i, const char *name)
 {
-	cr_expect(is_believed(i, name), "%s", name);
+	cr_expect(is_valid(i, name), "%s", name);
 	tree_invalidate_all(tree);
-	cr_expect(not(is_believed(i, name)), "%s", name);
+	cr_expect(not(is_valid(i, name)), "%s", name);
 }
 
 /* Each after a doubt that found nothing else with a time of its own. */
-Test(tree, whatever_gave_a_belief_a_time_of_its_own_a_doubt_ends_it)
+Test(tree, an_invalidation_ends_every_validity_with_a_time_of_its_own)
 {
 	struct tree_news news = {
 		.attr = attr_of(3, S_IFREG | 0644), .until_ms = LATER, .name_until_ms = LATER
@@ -1396,29 +1396,29 @@ Test(tree, whatever_gave_a_belief_a_time_of_its_own_a_doubt_ends_it)
 	struct attr attr;
 	bool changed;
 
-	expect_doubt_ends(f, "f");
+	expect_invalidation_ends(f, "f");
 	cr_assert(zero(int, tree_learn_attr(tree, f, tree_seen(tree), &news, &changed, NULL)));
-	expect_doubt_ends(f, "f");
+	expect_invalidation_ends(f, "f");
 	rename_in_root("f", "g", f);
 	tree_invalidate_all(tree);
 	from.seen = tree_seen(tree);
 	tree_extend_validity(tree, root, &from, &longer);
-	expect_doubt_ends(f, "g");
+	expect_invalidation_ends(f, "g");
 	cr_assert(zero(int, tree_learn_attr(tree, f, tree_seen(tree), &news, &changed, NULL)));
 	rename_in_root("g", "h", f);
-	expect_doubt_ends(f, "h");
+	expect_invalidation_ends(f, "h");
 	cr_assert(zero(int, tree_learn_attr(tree, f, tree_seen(tree), &news, &changed, NULL)));
-	expect_doubt_ends(f, "h");
+	expect_invalidation_ends(f, "h");
 	news.attr = attr_of(5, S_IFREG | 0644);
 	news.begun = tree_seen(tree);
 	f = tree_made(tree, root, "made", &news);
-	expect_doubt_ends(f, "made");
+	expect_invalidation_ends(f, "made");
 	tree_unpin(tree, f);
 	cr_expect(zero(i64, tree_attr(tree, root, &attr)));
 }
 
 /* The listing that taught it goes on, and would make it valid for longer. */
-Test(tree, what_was_over_when_a_doubt_came_no_listing_revives)
+Test(tree, no_listing_revives_what_had_ended_before_an_invalidation)
 {
 	struct tree_listing l = { .until_ms = 1, .name_until_ms = 1 };
 	const struct tree_listing longer = { .until_ms = LATER, .name_until_ms = LATER };
@@ -1478,7 +1478,7 @@ Test(tree, what_an_audit_confirms_stays_with_the_kernel)
 	confirm();
 	take_outdated(&inodes, &names);
 	cr_expect(eq(int, inodes + names, 0));
-	doubt_and_take(&inodes, &names);
+	invalidate_and_take(&inodes, &names);
 	cr_expect(eq(int, inodes, 1), "the kernel still has them");
 	cr_expect(eq(int, names, 2));
 	tree_kernel_forget(tree, f, 1);
@@ -1552,14 +1552,14 @@ Test(tree, of_an_open_file_that_changed_just_now_the_kernel_forgets_the_pages)
 	tree_kernel_forget(tree, f, 1);
 }
 
-static int told_names, told_gone, told_inodes;
+static int name_reports, gone_reports, inode_reports;
 
-static void count_told(void *context, const struct tree_told *told)
+static void count_reports(void *context, const struct tree_report *report)
 {
 	(void)context;
-	told_inodes += told->inode != NULL;
-	told_names += told->name != NULL;
-	told_gone += told->is_gone;
+	inode_reports += report->inode != NULL;
+	name_reports += report->name != NULL;
+	gone_reports += report->is_gone;
 }
 
 Test(tree, a_name_that_a_listing_dropped_is_reported_as_gone)
@@ -1569,11 +1569,11 @@ Test(tree, a_name_that_a_listing_dropped_is_reported_as_gone)
 
 	learn(root, "unused", 4, S_IFREG | 0644);
 	hand_out(gone, "gone");
-	tree_tells(tree, count_told, NULL);
+	tree_tells(tree, count_reports, NULL);
 	tree_listing_begins(tree, &listing);
 	cr_assert(tree_learn_complete(tree, root, &listing));
-	cr_expect(eq(int, told_gone, 1), "the kernel still has it");
-	cr_expect(eq(int, told_names, 1), "and never had the other");
+	cr_expect(eq(int, gone_reports, 1), "the kernel still has it");
+	cr_expect(eq(int, name_reports, 1), "and never had the other");
 	tree_listing_ends(tree, &listing);
 	tree_kernel_forget(tree, gone, 1);
 }
@@ -1585,16 +1585,16 @@ Test(tree, what_others_change_is_reported_only_where_the_kernel_uses_it)
 
 	learn(root, "unused", 4, S_IFREG | 0644);
 	hand_out(used, "used");
-	tree_tells(tree, count_told, NULL);
+	tree_tells(tree, count_reports, NULL);
 	event.path = "unused";
 	tree_apply_event(tree, &event);
-	cr_expect(eq(int, told_names + told_inodes, 0));
+	cr_expect(eq(int, name_reports + inode_reports, 0));
 	event.path = "used";
 	tree_apply_event(tree, &event);
-	cr_expect(eq(int, told_names, 1));
-	cr_expect(eq(int, told_inodes, 1));
+	cr_expect(eq(int, name_reports, 1));
+	cr_expect(eq(int, inode_reports, 1));
 	tree_apply_event(tree, &event);
-	cr_expect(eq(int, told_names + told_inodes, 2), "it was given nothing since");
+	cr_expect(eq(int, name_reports + inode_reports, 2), "it was given nothing since");
 	tree_kernel_forget(tree, used, 1);
 }
 
@@ -1673,7 +1673,7 @@ Test(tree, a_name_known_not_to_exist_does_not_keep_its_directory)
 }
 
 /* Of a name that is not known, in a directory whose entries are not: an answer may know more. */
-Test(tree, what_was_told_of_a_directory_does_not_keep_the_directory)
+Test(tree, an_event_of_a_directory_does_not_keep_the_directory)
 {
 	const struct watch_event event = { .kind = WATCH_CREATED, .path = "dir/sub/told" };
 	uint64_t before = known();
@@ -1730,7 +1730,7 @@ static void expect_depth(struct inode *dir, unsigned depth, unsigned least)
 	cr_expect(eq(uint, at.least, least));
 }
 
-static void wait_until_settled(struct inode *dir)
+static void wait_until_steady(struct inode *dir)
 {
 	while (tree_depth_in(tree, dir).settles_ms)
 		usleep(1000);
@@ -1750,7 +1750,7 @@ Test(tree, what_is_below_a_directory_that_moves_is_as_deep_as_at_the_nearer_of_b
 	expect_depth(e, 4, 2);
 	expect_depth(b, 2, 2);
 	tree_move_answered(tree);
-	wait_until_settled(e);
+	wait_until_steady(e);
 	expect_depth(e, 4, 4);
 	move(d, b, "d", root, "d");
 	expect_depth(e, 2, 2);
@@ -1780,7 +1780,7 @@ Test(tree, where_more_directories_move_than_are_counted_nothing_is_sure_to_be_de
 	}
 	expect_depth(deep, 2, 0);
 	tree_move_answered(tree);
-	wait_until_settled(deep);
+	wait_until_steady(deep);
 	expect_depth(deep, 2, 2);
 }
 

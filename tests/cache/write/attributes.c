@@ -21,7 +21,7 @@ static struct distant far;
 
 static void setup(void)
 {
-	distant_start_telling(&far);
+	distant_start_watched(&far);
 	distant_await_deciding(&far);
 }
 
@@ -144,7 +144,7 @@ Test(pending_set, the_time_that_was_shown_of_a_new_file_comes_with_what_is_in_it
 	cr_expect(eq(u32, changes() - before, 2));
 }
 
-Test(pending_set, what_is_written_behind_it_has_a_later_one)
+Test(pending_set, a_write_behind_it_has_a_newer_one)
 {
 	struct inode *i = make_new("f"), *again = distant_open(&far, "f");
 
@@ -162,7 +162,7 @@ static void *sync_in_thread(void *context)
 }
 
 /* The kernel tells of a close(2) when that has returned, perhaps while a command that removes the file is about to run. */
-Test(pending_set, a_close_that_is_told_during_a_barrier_sets_no_time_behind_it)
+Test(pending_set, a_close_that_arrives_during_a_barrier_sets_no_time_behind_it)
 {
 	struct inode *i = make_new("f");
 	unsigned arrived = distant_applies(&far);
@@ -183,7 +183,7 @@ Test(pending_set, a_close_that_is_told_during_a_barrier_sets_no_time_behind_it)
 	cr_assert(eq(int, unlinkat(far.scratch.fd, "f", 0), 0));
 	distant_hold_applies(&far, false);
 	sync_all();
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 /* A file whose contents are on their way, and the time that it showed at its close is not. */
@@ -222,7 +222,7 @@ Test(pending_set, a_time_that_was_only_to_be_kept_is_not_missed_where_the_file_i
 	struct inode *i = close_behind_what_left();
 
 	cr_expect(eq(int, sync_what_was_removed_since(i), ERR_OK));
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 /* What is made and removed before the sandbox hears of it leaves a time, which does not leave at once. */
@@ -240,7 +240,7 @@ Test(pending_set, a_time_to_be_kept_is_not_missed_where_the_directory_is_gone)
 	cr_assert(eq(int, cache_unlink(far.cache, NULL, dir.inode, "f", NULL), ERR_OK));
 	cr_assert(eq(int, unlinkat(far.scratch.fd, "d", AT_REMOVEDIR), 0));
 	sync_all();
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 	cache_forget(far.cache, file.inode, 1);
 	cache_forget(far.cache, dir.inode, 1);
 }
@@ -251,7 +251,7 @@ Test(pending_set, a_time_that_somebody_set_is_missed_though_another_one_was_to_b
 
 	set_mtime(i);
 	cr_expect(eq(int, sync_what_was_removed_since(i), ERR_NOT_FOUND));
-	cr_expect(eq(u64, distant_parked(&far), 1));
+	cr_expect(eq(u64, distant_failed(&far), 1));
 }
 
 enum crash { BEFORE_IT_LEFT, BEFORE_IT_ARRIVED, BEFORE_IT_WAS_ANSWERED };
@@ -277,7 +277,7 @@ static void expect_time_after(enum crash crash)
 	sync_all();
 	expect_there("f", 0644, shown);
 	distant_expect_text(&far, "f", "hello");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 Test(pending_set, the_time_is_there_after_a_crash)
@@ -360,5 +360,5 @@ Test(pending_set, all_of_it_is_there_after_a_crash)
 	distant_remount(&far, NULL);
 	sync_all();
 	expect_there("f", 0600, then);
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }

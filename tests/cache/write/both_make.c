@@ -117,7 +117,7 @@ static bool is_seen(struct inode *dir, const char *name)
 static void expect_nothing_refused(void)
 {
 	cr_expect(eq(int, sync_all(), ERR_OK));
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 /* ---- Directories ---- */
@@ -228,7 +228,7 @@ Test(both_make, a_file_in_it_that_both_made_stays_twice)
 	expect_text("d/mine", "not ours");
 	expect_text("d/mine.sandboxfs-conflict", "ours");
 	expect_text("d/sub/deep", "ours");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 	forget(&ours);
 }
 
@@ -241,7 +241,7 @@ Test(both_make, a_directory_does_not_go_where_others_made_a_link_to_one)
 	distant_hold_applies(&far, false);
 	cr_expect(ne(int, sync_all(), ERR_OK));
 	cr_expect(not(is_there("other/mine")));
-	cr_expect(ne(u64, distant_parked(&far), 0));
+	cr_expect(ne(u64, distant_failed(&far), 0));
 	forget(&ours);
 }
 
@@ -271,7 +271,7 @@ static void expect_symlinks(void)
 	expect_link("l", "theirs");
 	expect_link("l.sandboxfs-conflict", "ours");
 	cr_expect(not(is_there("l.sandboxfs-conflict-2")));
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 Test(both_make, of_a_symbolic_link_both_stay)
@@ -319,12 +319,12 @@ Test(both_make, of_a_second_name_of_a_file_both_stay_and_what_follows_arrives)
 	expect_text("l", "theirs");
 	expect_text("f", "ours, more");
 	expect_text("l.sandboxfs-conflict", "ours, more");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 /* ---- What is told of ---- */
 
-static size_t told(void)
+static size_t count_failed(void)
 {
 	static struct cache_failed_change all[64];
 
@@ -340,9 +340,9 @@ Test(both_make, what_was_refused_is_counted_alike_by_status_and_by_the_next_moun
 	distant_hold_applies(&far, false);
 	cr_expect(ne(int, sync_all(), ERR_OK));
 	forget(&ours);
-	cr_expect(eq(u64, distant_parked(&far), 4));
-	cr_expect(eq(sz, told(), 4));
+	cr_expect(eq(u64, distant_failed(&far), 4));
+	cr_expect(eq(sz, count_failed(), 4));
 	distant_remount(&far, NULL);
-	cr_expect(eq(u64, distant_parked(&far), 4));
-	cr_expect(eq(sz, told(), 4));
+	cr_expect(eq(u64, distant_failed(&far), 4));
+	cr_expect(eq(sz, count_failed(), 4));
 }

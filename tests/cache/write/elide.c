@@ -27,7 +27,7 @@ static void setup(void)
 	struct cache_entry entry;
 	int64_t absent_ms;
 
-	distant_start_telling(&far);
+	distant_start_watched(&far);
 	top = cache_root(far.cache);
 	cr_assert(eq(int, cache_lookup(far.cache, NULL, top, "none", &entry, &absent_ms, NULL),
 		ERR_NOT_FOUND));
@@ -68,7 +68,7 @@ static void expect_pending(uint64_t changes)
 
 	cache_get_status(far.cache, &status);
 	cr_expect(eq(u64, status.pending_changes, changes));
-	cr_expect(eq(u64, status.parked_changes, 0));
+	cr_expect(eq(u64, status.failed_changes, 0));
 }
 
 static void unlink_it(const char *name)
@@ -173,13 +173,13 @@ static void wait_lazily_for(int64_t ms)
 	struct writeback *p = far.cache->writeback;
 
 	pthread_mutex_lock(&p->lock);
-	p->lazy_ms = ms;
+	p->may_wait_ms = ms;
 	pthread_cond_broadcast(&p->changed);
 	pthread_mutex_unlock(&p->lock);
 }
 
 /* Whether something that is at work here is what made it cannot be told before the sandbox has everything. */
-Test(cancel, what_others_make_beside_it_is_seen)
+Test(cancel, files_that_others_make_next_to_it_are_seen)
 {
 	int64_t end_ms = monotonic_ms() + PATIENCE_MS, absent_ms;
 	struct cache_entry entry;

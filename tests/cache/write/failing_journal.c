@@ -21,7 +21,7 @@ static struct distant far;
 
 static void setup(void)
 {
-	distant_start_telling(&far);
+	distant_start_watched(&far);
 	distant_keep_journal(&far);
 	distant_await_deciding(&far);
 }
@@ -63,7 +63,7 @@ static void damage(const char *text)
 	cr_assert(eq(int, (int)pwrite(fd, "#", 1, found - bytes), 1));
 }
 
-Test(writeback_journal, of_a_batch_only_what_is_damaged_and_what_needs_it_is_parked)
+Test(writeback_journal, of_a_batch_only_damaged_entries_and_their_dependants_fail)
 {
 	struct inode *root = cache_root(far.cache), *one = make("one"), *two = make("two");
 	unsigned before = distant_applies(&far);
@@ -81,7 +81,7 @@ Test(writeback_journal, of_a_batch_only_what_is_damaged_and_what_needs_it_is_par
 	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_IO));
 	distant_expect_text(&far, "two", "sound");
 	distant_expect_text(&far, "one", "");
-	cr_expect(eq(u64, status().parked_changes, 2));
+	cr_expect(eq(u64, status().failed_changes, 2));
 	cr_expect(eq(u64, status().pending_changes, 0));
 	distant_close(&far, first);
 	distant_close(&far, one);
@@ -105,7 +105,7 @@ static void append(struct inode *i, uint64_t at, const char *text)
 }
 
 /* The first is done and waits to be answered, the second waits for that. */
-Test(writeback_journal, what_cannot_be_noted_as_sent_leaves_when_it_can)
+Test(writeback_journal, an_entry_that_cannot_be_recorded_as_sent_leaves_when_it_can)
 {
 	struct inode *i = make("f");
 	const struct call hasty = { .progress_ms = 10 };
@@ -124,7 +124,7 @@ Test(writeback_journal, what_cannot_be_noted_as_sent_leaves_when_it_can)
 	limit_files(RLIM_INFINITY);
 	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_OK));
 	distant_expect_text(&far, "f", "one two");
-	cr_expect(eq(u64, status().parked_changes, 0));
+	cr_expect(eq(u64, status().failed_changes, 0));
 	distant_close(&far, i);
 }
 

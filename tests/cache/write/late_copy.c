@@ -45,7 +45,7 @@ static void *flush(void *i)
 }
 
 /* While others are held, by themselves the `number`th call. */
-static void write_answered_beside(struct inode *i, const char *text, unsigned number)
+static void write_answered_in_parallel(struct inode *i, const char *text, unsigned number)
 {
 	pthread_t waiter;
 
@@ -78,14 +78,14 @@ Test(late_copy, a_late_copy_overwrites_nothing_while_an_older_batch_is_under_way
 	distant_hold_applies(&far, true);
 	distant_write(&far, other, 0, "other.");
 	distant_await_applies(&far, 1);
-	write_answered_beside(i, "first.", 2);
-	write_answered_beside(i, "second", 3);
+	write_answered_in_parallel(i, "first.", 2);
+	write_answered_in_parallel(i, "second", 3);
 	cr_expect(eq(int, distant_deliver_copy(&far), ERR_CONFLICT));
 	distant_hold_applies(&far, false);
 	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
 	distant_expect_text(&far, "f", "second");
 	distant_expect_text(&far, "other", "other.");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 	distant_close(&far, i);
 	distant_close(&far, other);
 }
@@ -177,12 +177,12 @@ Test(late_copy, what_is_sent_again_until_it_is_answered_is_none)
 	distant_pass_apply(&far, 1);
 	distant_await_applies(&far, 2);
 	far.lose_answers = false;
-	write_answered_beside(other, "other.", 3);
+	write_answered_in_parallel(other, "other.", 3);
 	distant_hold_applies(&far, false);
 	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
 	distant_expect_text(&far, "f", "first.");
 	distant_expect_text(&far, "other", "other.");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 	distant_close(&far, i);
 	distant_close(&far, other);
 }

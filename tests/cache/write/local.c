@@ -26,7 +26,7 @@ static struct distant far;
 
 static void setup(void)
 {
-	distant_start_telling(&far);
+	distant_start_watched(&far);
 	distant_await_deciding(&far);
 }
 
@@ -185,7 +185,7 @@ static void remove_open_file(bool closes_first)
 	if (!closes_first)
 		distant_close(&far, i);
 	cr_expect(eq(int, sync_all(), ERR_OK));
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 Test(decide, nor_is_it_where_it_was_open_here)
@@ -194,7 +194,7 @@ Test(decide, nor_is_it_where_it_was_open_here)
 	remove_open_file(true);
 }
 
-Test(decide, nor_is_it_where_it_is_closed_later)
+Test(decide, nor_is_it_where_it_is_closed_afterwards)
 {
 	remove_open_file(false);
 }
@@ -284,7 +284,7 @@ static void keep(struct keeping *k)
 	cr_expect(lt(i64, 0, valid_ms));
 }
 
-Test(decide, attributes_that_are_lent_are_taken_back_before_a_barrier_returns)
+Test(decide, delegated_attributes_are_revoked_before_a_barrier_returns)
 {
 	distant_hold_applies(&far, true);
 	struct keeping all[] = { { .inode = make_one(CHANGE_MKDIR, "d") },
@@ -308,10 +308,10 @@ Test(decide, attributes_that_are_lent_are_taken_back_before_a_barrier_returns)
 	cache_forget(far.cache, all[0].inode, 1);
 }
 
-Test(decide, a_refused_write_of_many_parts_is_parked_whole)
+Test(decide, a_refused_write_of_many_parts_fails_whole)
 {
 	struct inode *i = make_and_hold("f");
-	uint64_t entries, bytes, parked;
+	uint64_t entries, bytes, failed;
 
 	distant_refuse(&far, ERR_NO_SPACE);
 	distant_gather_for(&far, AN_HOUR_MS);
@@ -321,9 +321,9 @@ Test(decide, a_refused_write_of_many_parts_is_parked_whole)
 	cr_expect(eq(int, sync_all(), ERR_NO_SPACE));
 	distant_close(&far, i);
 	sync_all();
-	journal_usage(far.cache->writeback->journal, &entries, &bytes, &parked);
+	journal_usage(far.cache->writeback->journal, &entries, &bytes, &failed);
 	cr_expect(eq(u64, entries, 0), "nothing is owed");
-	cr_expect(ge(u64, parked, 10));
+	cr_expect(ge(u64, failed, 10));
 }
 
 Test(decide, a_file_that_was_gone_before_the_answer_came_is_not_waited_for)

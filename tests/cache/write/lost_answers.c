@@ -47,7 +47,7 @@ static struct replay {
 	struct mounted mounted;
 	struct step step;
 	unsigned number; /* of the step */
-	bool is_settled; /* the sandbox has everything, and has told everything */
+	bool is_drained; /* the sandbox has everything, and has told everything */
 } now;
 
 static unsigned pick(unsigned below)
@@ -71,7 +71,7 @@ static bool is_dot(const char *name)
 /* What others make comes into sight in its own time. */
 static bool is_counted(const char *name)
 {
-	return !is_dot(name) && (now.is_settled || name[0] != OTHERS);
+	return !is_dot(name) && (now.is_drained || name[0] != OTHERS);
 }
 
 static void join(char out[TWIN_PATH_MAX], const char *dir, const char *name)
@@ -149,7 +149,7 @@ static void compare_seen_entry(const char *path, const struct stat *mine)
 	cr_assert(eq(int, kind, ERR_OK), SAYS_WHERE, WHERE, path);
 	cr_assert(eq(int, mounted_attr(&now.mounted, i, &attr), ERR_OK), SAYS_WHERE, WHERE, path);
 	compare_attr(path, mine, &attr);
-	if (S_ISLNK(mine->st_mode) || (S_ISREG(mine->st_mode) && now.is_settled))
+	if (S_ISLNK(mine->st_mode) || (S_ISREG(mine->st_mode) && now.is_drained))
 		compare_contents(path, i, S_ISLNK(mine->st_mode));
 	mounted_forget(&now.mounted, i);
 }
@@ -411,7 +411,7 @@ static void await_file(const char *path)
 	mounted_forget(&now.mounted, i);
 }
 
-static void settle(void)
+static void drain(void)
 {
 	struct error e = { 0 };
 	char marker[TWIN_PATH_MAX];
@@ -423,11 +423,11 @@ static void settle(void)
 	scratch_write_text(&now.far.scratch, marker, "");
 	scratch_write_text(&plain, marker, "");
 	await_file(marker);
-	now.is_settled = true;
+	now.is_drained = true;
 	compare_dir("", &sandbox_side);
 	compare_dir("", &cache_side);
 	compare_handles();
-	now.is_settled = false;
+	now.is_drained = false;
 }
 
 /* ---- Runs ---- */
@@ -452,7 +452,7 @@ struct way {
 static void begin_run(uint64_t seed, const struct way *way)
 {
 	now = (struct replay){ .random = seed * 0x9e3779b97f4a7c15u };
-	distant_start_telling(&now.far);
+	distant_start_watched(&now.far);
 	scratch_make(&now.scratch);
 	scratch_mkdir(&now.far.scratch, SHARED, 0755);
 	scratch_mkdir(&now.scratch, SHARED, 0755);
@@ -469,7 +469,7 @@ static void end_run(void)
 {
 	mounted_release(&now.mounted);
 	plain_release(&now.plain);
-	settle();
+	drain();
 	distant_stop(&now.far);
 	scratch_remove(&now.scratch);
 }
@@ -500,7 +500,7 @@ static void run(uint64_t seed, const struct way *way)
 		take_step();
 		forget_limit();
 		if (!pick(100))
-			settle();
+			drain();
 	}
 	end_run();
 }

@@ -16,7 +16,7 @@ static struct distant far;
 
 static void setup(void)
 {
-	distant_start_telling(&far);
+	distant_start_watched(&far);
 	distant_await_deciding(&far);
 }
 
@@ -109,7 +109,7 @@ Test(writeback_read, what_was_never_written_is_zero)
 	distant_close(&far, i);
 }
 
-Test(writeback_read, a_later_write_lies_over_an_earlier_one)
+Test(writeback_read, a_younger_write_lies_over_an_older_one)
 {
 	struct inode *i = there("f", "0123456789");
 

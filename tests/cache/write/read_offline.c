@@ -44,7 +44,7 @@ static void mount_again(void)
 
 static void setup(void)
 {
-	distant_start_telling(&far);
+	distant_start_watched(&far);
 	mount_again();
 	distant_await_deciding(&far);
 	m = (struct model){ .seed = 1 };
@@ -157,7 +157,7 @@ static void expect_unread(struct inode *i, size_t at, size_t len)
 }
 
 /* What was changed a moment ago is not kept. */
-static void let_settle(void)
+static void pass_tick(void)
 {
 	usleep(30000);
 }
@@ -168,7 +168,7 @@ static bool read_whole(struct inode *i)
 	struct attr version;
 	size_t got;
 
-	let_settle();
+	pass_tick();
 	cr_assert(eq(u64, distant_size(&far, i), m.size));
 	cr_assert(eq(int, read_at(i, 0, SIZE_TOP, &got), ERR_OK));
 	expect_seen(0, SIZE_TOP, got);
@@ -180,7 +180,7 @@ static bool read_whole(struct inode *i)
 static struct inode *open_foreign(const char *name)
 {
 	mount_again();
-	let_settle();
+	pass_tick();
 	if (far.tells_changes)
 		distant_await_deciding(&far);
 	return distant_open(&far, name);
@@ -366,7 +366,7 @@ static void answer_the_first_alone(void)
 	await_trouble();
 	expect_unread(i, 0, 100);
 	mend();
-	let_settle();
+	pass_tick();
 	expect_read(i);
 	expect_there("f");
 	distant_close(&far, i);
@@ -495,7 +495,7 @@ Test(pending_overlay, what_an_earlier_mount_changed_is_waited_for)
 #define STEPS  20
 
 /* How many reads were answered though nobody could be asked. */
-static unsigned read_unheard, failed_unheard;
+static unsigned offline_reads, offline_failures;
 
 static void change_somehow(struct inode *i)
 {
@@ -525,8 +525,8 @@ static void read_somewhere(struct inode *i)
 		cr_assert(eq(int, kind, ERR_OK));
 	if (!kind)
 		expect_seen(at, len, got);
-	read_unheard += is_cut && !kind;
-	failed_unheard += is_cut && kind;
+	offline_reads += is_cut && !kind;
+	offline_failures += is_cut && kind;
 }
 
 static void cut_or_mend(struct inode *i)
@@ -567,7 +567,7 @@ Test(pending_overlay, a_pending_file_reads_as_a_local_one_whatever_is_done_to_it
 		run_trace(i, n);
 		read_whole(i);
 	}
-	cr_log_info("%u reads in an outage, %u in vain", read_unheard, failed_unheard);
-	cr_expect(lt(uint, TRACES, read_unheard));
+	cr_log_info("%u reads in an outage, %u in vain", offline_reads, offline_failures);
+	cr_expect(lt(uint, TRACES, offline_reads));
 	distant_close(&far, i);
 }

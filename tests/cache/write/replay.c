@@ -70,7 +70,7 @@ Test(recover, what_one_mount_left_the_next_one_sends)
 	distant_expect_text(&far, "f", "");
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "hello");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "hello");
 }
@@ -98,7 +98,7 @@ Test(recover, numbers_whose_notes_are_lost_are_not_given_again)
 	distant_close(&far, distant_make(&far, "h"));
 	distant_expect_text(&far, "h", "");
 	distant_expect_text(&far, "f", "hello");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 /* What is made then is gathered for a moment, as ever. */
@@ -137,10 +137,10 @@ Test(recover, what_was_done_but_not_answered_is_not_done_again)
 	far.does_first = false;
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "once");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
-Test(recover, what_somebody_else_changed_meanwhile_stays_and_ours_is_parked)
+Test(recover, changes_by_others_meanwhile_stay_and_ours_fails)
 {
 	struct inode *i = open_known();
 
@@ -152,12 +152,12 @@ Test(recover, what_somebody_else_changed_meanwhile_stays_and_ours_is_parked)
 	scratch_write_text(&far.scratch, "f", "theirs, and longer");
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "theirs, and longer");
-	cr_expect(eq(u64, distant_parked(&far), 1));
+	cr_expect(eq(u64, distant_failed(&far), 1));
 	struct cache_status status;
 
 	cache_get_status(far.cache, &status);
-	cr_assert(eq(sz, status.failed_told, 1));
-	cr_expect(eq(str, status.parked[0].path, "f"));
+	cr_assert(eq(sz, status.failed_count, 1));
+	cr_expect(eq(str, status.failed[0].path, "f"));
 }
 
 /* Ours does not arrive before the mount ends; then others write theirs, if any. */
@@ -174,14 +174,14 @@ static void write_both(struct inode *i, const char *ours, const char *theirs)
 		scratch_write_text(&far.scratch, "f", theirs);
 }
 
-Test(recover, what_was_heard_long_ago_is_what_a_change_is_held_against)
+Test(recover, a_change_is_checked_against_the_version_known_when_it_was_made)
 {
 	far.belief_ms = 0;
 	distant_remount(&far, NULL);
 	write_both(open_known(), "ours", "theirs, and longer");
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "theirs, and longer");
-	cr_expect(eq(u64, distant_parked(&far), 1));
+	cr_expect(eq(u64, distant_failed(&far), 1));
 }
 
 Test(recover, and_where_that_is_still_there_it_is_done)
@@ -191,7 +191,7 @@ Test(recover, and_where_that_is_still_there_it_is_done)
 	write_both(open_known(), "ours", NULL);
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "oursre");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 /* The answer to what was there before did not tell what it left. */
@@ -206,7 +206,7 @@ Test(recover, a_change_of_which_nobody_knows_what_it_was_decided_on_is_refused)
 	write_both(i, "ours", "theirs, and longer");
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "theirs, and longer");
-	cr_expect(eq(u64, distant_parked(&far), 1));
+	cr_expect(eq(u64, distant_failed(&far), 1));
 }
 
 static struct inode *entry_of(struct inode *dir, const char *name)
@@ -246,11 +246,11 @@ Test(recover, and_so_it_is_where_a_directory_above_the_file_was_renamed_before)
 	scratch_write_text(&far.scratch, "d/f", "theirs, and longer");
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "e/f", "theirs, and longer");
-	cr_expect(eq(u64, distant_parked(&far), 1));
+	cr_expect(eq(u64, distant_failed(&far), 1));
 }
 
 /* It says then which version of the file was to be removed. */
-Test(recover, what_both_sides_removed_before_a_kill_is_not_parked)
+Test(recover, a_removal_by_both_sides_before_a_kill_does_not_fail)
 {
 	scratch_write_text(&far.scratch, "f", "before");
 	far.tells_changes = true;
@@ -267,7 +267,7 @@ Test(recover, what_both_sides_removed_before_a_kill_is_not_parked)
 	cr_assert(eq(int, unlinkat(far.scratch.fd, "f", 0), 0));
 	distant_remount(&far, NULL);
 	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 /* It was open here, so what was left of it was to go from staging. */
@@ -315,11 +315,11 @@ Test(recover, a_link_that_nobody_else_touched_is_removed_behind_a_change_of_its_
 	distant_hold_applies(&far, false);
 	distant_remount(&far, NULL);
 	cr_expect(ne(int, faccessat(far.scratch.fd, "l", F_OK, AT_SYMLINK_NOFOLLOW), 0));
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 /* Nobody of this mount made it. */
-Test(recover, a_refusal_is_told_to_the_first_barrier_and_the_first_fsync_of_the_file)
+Test(recover, a_refusal_is_reported_to_the_first_barrier_and_the_first_fsync_of_the_file)
 {
 	struct inode *i = open_known();
 	struct cache_status status;
@@ -366,7 +366,7 @@ Test(recover, what_was_done_without_a_number_and_not_answered_is_no_conflict)
 	distant_expect_text(&far, "f", "oursover");
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "ouusover");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 /* It gets a number when it leaves again; of that the sandbox never heard. */
@@ -384,7 +384,7 @@ Test(recover, what_was_not_answered_is_no_conflict_when_the_next_mount_ended_bef
 	distant_hold_applies(&far, false);
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "ouusover");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 static void *remount(void *nothing)
@@ -412,7 +412,7 @@ Test(recover, what_was_not_answered_is_no_conflict_when_it_is_done_before_the_se
 	distant_hold_applies(&far, false);
 	pthread_join(thread, NULL);
 	distant_expect_text(&far, "f", "oumore");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 Test(recover, what_others_wrote_over_an_unanswered_change_is_a_conflict)
@@ -421,7 +421,7 @@ Test(recover, what_others_wrote_over_an_unanswered_change_is_a_conflict)
 	scratch_write_text(&far.scratch, "f", "theirs");
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "theirs");
-	cr_expect(eq(u64, distant_parked(&far), 2));
+	cr_expect(eq(u64, distant_failed(&far), 2));
 }
 
 static uint64_t pending_bytes(void)
@@ -433,7 +433,7 @@ static uint64_t pending_bytes(void)
 }
 
 /* A batch full of contents, and some that leave beside it, which alone are done. */
-static void leave_two(const char *beside, bool is_answered)
+static void leave_two(const char *parallel, bool is_answered)
 {
 	AUTO_FREE char *whole = malloc(WRITEBACK_BATCH_MAX);
 
@@ -448,8 +448,8 @@ static void leave_two(const char *beside, bool is_answered)
 			ERR_OK));
 	distant_await_applies(&far, 1);
 	cr_assert(eq(int,
-		cache_write(
-			far.cache, NULL, i, WRITEBACK_BATCH_MAX, beside, strlen(beside), 0, NULL),
+		cache_write(far.cache, NULL, i, WRITEBACK_BATCH_MAX, parallel, strlen(parallel), 0,
+			NULL),
 		ERR_OK));
 	distant_await_applies(&far, 2);
 	uint64_t bytes = pending_bytes();
@@ -465,23 +465,23 @@ static void leave_two(const char *beside, bool is_answered)
 	distant_hold_applies(&far, false);
 }
 
-static void expect_both(const char *beside)
+static void expect_both(const char *parallel)
 {
 	AUTO_CLOSE int fd = openat(far.scratch.fd, "f", O_RDONLY | O_CLOEXEC);
 	char got[64] = "";
 
 	cr_expect(eq(long, (long)pread(fd, got, 1, 0), 1));
 	cr_expect(eq(chr, got[0], 'o'));
-	cr_expect(eq(
-		long, (long)pread(fd, got, sizeof got, WRITEBACK_BATCH_MAX), (long)strlen(beside)));
-	cr_expect(eq(int, memcmp(got, beside, strlen(beside)), 0));
+	cr_expect(eq(long, (long)pread(fd, got, sizeof got, WRITEBACK_BATCH_MAX),
+		(long)strlen(parallel)));
+	cr_expect(eq(int, memcmp(got, parallel, strlen(parallel)), 0));
 }
 
-Test(recover, what_was_done_beside_it_without_an_answer_is_no_conflict)
+Test(recover, contents_applied_in_parallel_without_an_answer_are_no_conflict)
 {
 	leave_two("beside", false);
 	distant_remount(&far, NULL);
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 	expect_both("beside");
 }
 
@@ -489,7 +489,7 @@ Test(recover, what_was_answered_is_no_conflict)
 {
 	leave_two("beside", true);
 	distant_remount(&far, NULL);
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 	expect_both("beside");
 }
 
@@ -499,7 +499,7 @@ Test(recover, what_others_wrote_over_an_answered_and_an_unanswered_change_is_a_c
 	scratch_write_text(&far.scratch, "f", "theirs");
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "theirs");
-	cr_expect(ne(u64, distant_parked(&far), 0));
+	cr_expect(ne(u64, distant_failed(&far), 0));
 }
 
 Test(recover, an_answered_change_makes_no_conflict_of_an_unanswered_one)
@@ -508,7 +508,7 @@ Test(recover, an_answered_change_makes_no_conflict_of_an_unanswered_one)
 	scratch_write_text(&far.scratch, "f", "theirs");
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "theirs");
-	cr_expect(ne(u64, distant_parked(&far), 0));
+	cr_expect(ne(u64, distant_failed(&far), 0));
 }
 
 /* ---- What was queued behind others of ours ---- */
@@ -584,22 +584,22 @@ static void leave_behind(enum follower follower, bool sets_mode)
 	distant_expect_text(&far, "f", "first!");
 }
 
-static void expect_held_against_the_first(enum follower follower, unsigned parked)
+static void expect_held_against_the_first(enum follower follower, unsigned failed)
 {
 	leave_behind(follower, false);
 	scratch_write_text(&far.scratch, "f", "theirs");
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "theirs");
-	cr_expect(eq(u64, distant_parked(&far), parked));
+	cr_expect(eq(u64, distant_failed(&far), failed));
 }
 
-static void expect_held_across_attributes(enum follower follower, unsigned parked)
+static void expect_held_across_attributes(enum follower follower, unsigned failed)
 {
 	leave_behind(follower, true);
 	scratch_write_text(&far.scratch, "f", "theirs");
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "theirs");
-	cr_expect(eq(u64, distant_parked(&far), parked));
+	cr_expect(eq(u64, distant_failed(&far), failed));
 }
 
 Test(recover, what_others_made_of_it_after_an_answer_is_not_written_over)
@@ -645,7 +645,7 @@ Test(recover, where_nobody_else_was_at_it_what_follows_is_done)
 	leave_behind(WRITES, false);
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "second");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 Test(recover, attributes_that_are_set_in_between_hide_nothing)
@@ -681,7 +681,7 @@ Test(recover, where_nobody_else_was_at_it_both_are_done)
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "second");
 	expect_mode("f", 0600);
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 Test(recover, an_attempt_in_vain_does_not_hide_it_either)
@@ -701,7 +701,7 @@ Test(recover, an_attempt_in_vain_does_not_hide_it_either)
 	distant_hold_applies(&far, false);
 	pthread_join(thread, NULL);
 	distant_expect_text(&far, "f", "theirs");
-	cr_expect(eq(u64, distant_parked(&far), 2));
+	cr_expect(eq(u64, distant_failed(&far), 2));
 }
 
 /* Both leave as one, and the mount ends before the sandbox hears of it. */
@@ -745,7 +745,7 @@ Test(recover, what_is_set_twice_is_set_in_order_though_others_were_at_it)
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "theirs");
 	expect_mode("f", 0640);
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 /* The first text that is written is answered, and the mount ends when what was done since has left. */
@@ -786,7 +786,7 @@ Test(recover, attributes_that_are_refused_hold_nothing_up)
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "second");
 	expect_mode("f", 0644);
-	cr_expect(eq(u64, distant_parked(&far), 1));
+	cr_expect(eq(u64, distant_failed(&far), 1));
 }
 
 /* "f" and "other", where names are decided here. */
@@ -840,7 +840,7 @@ Test(recover, attributes_that_are_refused_hold_no_rename_up)
 	distant_refuse(&far, ERR_NOT_OWNER);
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "moved", "second");
-	cr_expect(eq(u64, distant_parked(&far), 1));
+	cr_expect(eq(u64, distant_failed(&far), 1));
 }
 
 Test(recover, what_is_written_by_the_name_that_is_left_is_held_against_what_was_there)
@@ -849,7 +849,7 @@ Test(recover, what_is_written_by_the_name_that_is_left_is_held_against_what_was_
 	scratch_write_text(&far.scratch, "f", "theirs");
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "moved", "theirs");
-	cr_expect(ne(u64, distant_parked(&far), 0));
+	cr_expect(ne(u64, distant_failed(&far), 0));
 }
 
 Test(recover, what_is_written_by_the_name_that_is_left_arrives_where_nobody_was_at_it)
@@ -857,7 +857,7 @@ Test(recover, what_is_written_by_the_name_that_is_left_arrives_where_nobody_was_
 	leave_with_names(link_unlink_and_write);
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "moved", "second");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 Test(recover, attributes_that_are_refused_do_not_hide_who_was_at_it)
@@ -869,7 +869,7 @@ Test(recover, attributes_that_are_refused_do_not_hide_who_was_at_it)
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "theirs");
 	expect_mode("f", 0644);
-	cr_expect(eq(u64, distant_parked(&far), 2));
+	cr_expect(eq(u64, distant_failed(&far), 2));
 }
 
 /* ---- Moved in between ---- */
@@ -899,7 +899,7 @@ static void expect_held_across_move(bool keeps_first, bool writes_first)
 	scratch_write_text(&far.scratch, "f", "theirs");
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "moved", "theirs");
-	cr_expect(eq(u64, distant_parked(&far), 1));
+	cr_expect(eq(u64, distant_failed(&far), 1));
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "moved", "theirs");
 }
@@ -909,7 +909,7 @@ static void expect_done_across_move(bool keeps_first, bool writes_first)
 	leave_moved(keeps_first, writes_first);
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "moved", "second");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 Test(recover, what_is_written_by_another_name_is_held_against_what_was_there)
@@ -969,7 +969,7 @@ Test(recover, a_barrier_hides_no_others_at_a_file)
 	scratch_write_text(&far.scratch, "f", "theirs");
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "theirs");
-	cr_expect(eq(u64, distant_parked(&far), 2));
+	cr_expect(eq(u64, distant_failed(&far), 2));
 }
 
 /* It was done without an answer, and what somebody made of it since is no base for the next. */
@@ -990,7 +990,7 @@ Test(recover, what_is_behind_it_is_held_against_what_that_left_then)
 	scratch_write_text(&far.scratch, "f", "theirs");
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "theirs");
-	cr_expect(eq(u64, distant_parked(&far), 1));
+	cr_expect(eq(u64, distant_failed(&far), 1));
 }
 
 /* What has the name by then is not what had it. */
@@ -1030,7 +1030,7 @@ Test(recover, another_file_that_has_the_name_is_not_held_against_the_first)
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "old/f", "fi");
 	cr_expect(ne(int, faccessat(far.scratch.fd, "d/f", F_OK, 0), 0));
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 /* Names are decided here while a stream of changes is heard: nothing of it reaches the sandbox. */
@@ -1062,7 +1062,7 @@ Test(recover, a_name_that_somebody_took_meanwhile_stays_his_with_what_is_in_it)
 	scratch_write_text(&far.scratch, "new", "theirs");
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "new", "theirs");
-	cr_expect(eq(u64, distant_parked(&far), 2));
+	cr_expect(eq(u64, distant_failed(&far), 2));
 }
 
 /* What was written after the file was whole had not left yet. */
@@ -1083,7 +1083,7 @@ Test(recover, nothing_is_added_to_a_name_that_somebody_took)
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "new", "theirs");
 	distant_expect_text(&far, "new.sandboxfs-conflict", "ours");
-	cr_expect(eq(u64, distant_parked(&far), 1));
+	cr_expect(eq(u64, distant_failed(&far), 1));
 }
 
 /* ---- Beside calls of the next mount ---- */
@@ -1153,7 +1153,7 @@ Test(recover, the_next_mount_is_there_at_once_and_shows_no_names_from_before)
 	cr_expect(eq(sz, count, 1));
 	cr_expect(eq(int, faccessat(far.scratch.fd, "f", F_OK, 0), 0));
 	expect_root_is_shown();
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 /* The second cache is killed while it sends what the first one left. */
@@ -1170,7 +1170,7 @@ Test(recover, what_is_being_sent_when_that_mount_is_killed_the_one_behind_it_sen
 	distant_hold_applies(&far, false);
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "once");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 /* ---- Many ---- */
@@ -1235,7 +1235,7 @@ static void expect_found(void (*make)(unsigned count), unsigned count)
 	distant_remount(&far, NULL);
 	const struct writeback *p = far.cache->writeback;
 
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 	cr_expect(eq(u64, p->changes, 0));
 	cr_expect(lt(u64, count, p->orders));
 	cr_expect(lt(u64, p->looked_at, LOOKS_MOST * p->orders), "%llu looks for %llu changes",

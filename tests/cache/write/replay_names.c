@@ -156,8 +156,8 @@ Test(named, the_step_that_is_about_the_file_is_found_through_directories_that_mo
 		struct steps steps = { .looked_at = &looked_at };
 		struct op *all[COUNT];
 		struct change found[COUNT], all_looked_at[COUNT];
-		struct batch by_name = { .queued = all, .changes = found, .renames = true };
-		struct batch by_look = { .queued = all, .changes = all_looked_at };
+		struct batch by_name = { .ops = all, .changes = found, .renames = true };
+		struct batch by_look = { .ops = all, .changes = all_looked_at };
 
 		for (size_t n = 0; n < COUNT; n++) {
 			all[n] = random_change();

@@ -174,7 +174,7 @@ struct row {
 		mode_t mode; /* 0: any */
 	} there[2];
 	const char *shown; /* in the mount, behind the barrier; NULL: not read */
-	uint64_t parked;
+	uint64_t failed;
 };
 
 static void begin(const struct row *row)
@@ -205,7 +205,7 @@ static void expect_there(const struct row *row)
 		if (row->there[n].mode)
 			cr_expect(eq(u32, there.st_mode & 07777, row->there[n].mode));
 	}
-	cr_expect(eq(u64, distant_parked(&far), row->parked));
+	cr_expect(eq(u64, distant_failed(&far), row->failed));
 }
 
 static void end(const struct row *row)
@@ -247,20 +247,20 @@ CASE(whether_a_write_was_done_is_asked_until_the_sandbox_tells,
 	.end = FLUSH_SUCCEEDS, .there = { { "f", "oursre" } })
 CASE(what_others_wrote_over_a_write_whose_answer_was_lost_is_a_conflict,
 	DO(IN_AN_OUTAGE(writes), others_write_before_the_mount_asks), .end = FLUSH_FAILS,
-	.there = { { "f", "theirs" } }, .parked = 1)
+	.there = { { "f", "theirs" } }, .failed = 1)
 CASE(what_follows_a_write_that_was_a_conflict_is_one_too,
 	DO(IN_AN_OUTAGE(writes), writes_at_5, others_write), .end = FLUSH_FAILS,
-	.there = { { "f", "theirs" } }, .parked = 2)
+	.there = { { "f", "theirs" } }, .failed = 2)
 /* What is written while the first write is on its way is based on what that leaves. */
 CASE(what_follows_a_write_is_held_against_what_that_left,
 	DO(writes, leaves, writes_more, is_answered, times_out, expect_ours, others_write),
-	.end = FLUSH_FAILS, .there = { { "f", "theirs" } }, .parked = 1)
+	.end = FLUSH_FAILS, .there = { { "f", "theirs" } }, .failed = 1)
 CASE(what_follows_a_write_arrives_where_nobody_else_wrote,
 	DO(writes, leaves, writes_more, is_answered, times_out, expect_ours), .end = FLUSH_SUCCEEDS,
 	.there = { { "f", "morere" } })
 
 /* Two writes of one file are on their way at the same time; the first one is not done. */
-Test(resend, what_was_written_beside_a_write_is_no_conflict)
+Test(resend, contents_written_in_parallel_with_a_write_are_no_conflict)
 {
 	const struct row row = { DO(writes, leaves, writes_at_5, leaves), .end = SYNC_SUCCEEDS,
 		.there = { { "f", "oursr!" } } };
@@ -284,19 +284,19 @@ Test(resend, what_is_held_against_its_version_is_overtaken_by_nothing)
 
 	begin(&row);
 	/* What depends on nothing that is held has left when this arrives. */
-	struct inode *beside = distant_open_known(&far, "second");
+	struct inode *second = distant_open_known(&far, "second");
 
-	distant_write(&far, beside, 0, "xy");
+	distant_write(&far, second, 0, "xy");
 	distant_await_applies(&far, 4);
 	cr_expect(eq(sz, distant_apply_bytes(&far), 2));
 	end(&row);
-	distant_close(&far, beside);
+	distant_close(&far, second);
 }
 
 /* ---- Attributes that are set just before the contents ---- */
 
 CASE(a_mode_before_a_write_hides_no_conflict, DO(IN_AN_OUTAGE(sets_mode, writes), others_write),
-	.end = FLUSH_FAILS, .there = { { "f", "theirs", 0600 } }, .parked = 1)
+	.end = FLUSH_FAILS, .there = { { "f", "theirs", 0600 } }, .failed = 1)
 CASE(a_mode_and_a_write_arrive_where_nobody_else_wrote, DO(IN_AN_OUTAGE(sets_mode, writes)),
 	.end = FLUSH_SUCCEEDS, .there = { { "f", "oursre", 0600 } })
 CASE(what_overwrites_a_file_behind_a_mode_keeps_both_versions,
@@ -312,17 +312,17 @@ CASE(two_modes_are_set_in_their_order_whoever_wrote,
 	.there = { { "f", "theirs", 0660 } })
 CASE(a_write_behind_a_mode_that_is_refused_arrives,
 	DO(IN_AN_OUTAGE(sets_mode, writes), refuses_mode), .end = FLUSH_FAILS,
-	.there = { { "f", "oursre", 0644 } }, .parked = 1)
+	.there = { { "f", "oursre", 0644 } }, .failed = 1)
 /* Nothing was behind the mode when it left last. */
 CASE(a_write_behind_a_mode_that_is_on_its_way_hides_no_conflict,
 	DO(IN_AN_OUTAGE(sets_mode), writes, loses_requests, others_write), .end = SYNC_FAILS,
-	.there = { { "f", "theirs" } }, .parked = 1)
+	.there = { { "f", "theirs" } }, .failed = 1)
 
 /* The mount ends when the mode leaves once more: the next one knows that others wrote. */
 Test(resend, a_mode_before_a_write_hides_no_conflict_from_the_next_mount)
 {
 	const struct row row = { DO(IN_AN_OUTAGE(sets_mode, writes), others_write, is_answered),
-		.there = { { "f", "theirs", 0600 } }, .parked = 1 };
+		.there = { { "f", "theirs", 0600 } }, .failed = 1 };
 
 	distant_keep_journal(&far);
 	begin(&row);
@@ -336,15 +336,15 @@ Test(resend, a_mode_before_a_write_hides_no_conflict_from_the_next_mount)
 
 CASE(a_mode_and_a_move_before_a_write_hide_no_conflict, .decides = true,
 	DO(IN_AN_OUTAGE(sets_mode, renames, writes), others_write), .end = SYNC_FAILS,
-	.there = { { "moved", "theirs" } }, .parked = 1)
+	.there = { { "moved", "theirs" } }, .failed = 1)
 CASE(a_move_before_a_write_hides_no_conflict, .decides = true,
 	DO(IN_AN_OUTAGE(renames, writes), others_write), .end = SYNC_FAILS,
-	.there = { { "moved", "theirs" } }, .parked = 1)
+	.there = { { "moved", "theirs" } }, .failed = 1)
 CASE(a_move_and_a_write_arrive_where_nobody_else_wrote, .decides = true,
 	DO(IN_AN_OUTAGE(renames, writes)), .end = SYNC_SUCCEEDS, .there = { { "moved", "oursre" } })
 CASE(a_move_that_left_with_a_write_hides_no_conflict, .decides = true,
 	DO(LEFT_TOGETHER(renames, writes), others_write), .end = SYNC_FAILS,
-	.there = { { "moved", "theirs" } }, .parked = 1)
+	.there = { { "moved", "theirs" } }, .failed = 1)
 CASE(a_move_and_a_write_that_left_together_arrive_where_nobody_else_wrote, .decides = true,
 	DO(LEFT_TOGETHER(renames, writes)), .end = SYNC_SUCCEEDS,
 	.there = { { "moved", "oursre" } })
@@ -358,7 +358,7 @@ CASE(a_mode_is_set_of_the_file_that_is_exchanged_behind_it, .decides = true,
 	.there = { { "second", "theirs", 0600 }, { "f", "another", 0644 } })
 CASE(what_others_wrote_is_not_exchanged, .decides = true,
 	DO(IN_AN_OUTAGE(exchanges, writes), others_write), .end = SYNC_FAILS,
-	.there = { { "f", "theirs" }, { "second", "another" } }, .parked = 2)
+	.there = { { "f", "theirs" }, { "second", "another" } }, .failed = 2)
 CASE(an_exchange_and_a_write_arrive_where_nobody_else_wrote, .decides = true,
 	DO(IN_AN_OUTAGE(exchanges, writes)), .end = SYNC_SUCCEEDS,
 	.there = { { "second", "oursre" }, { "f", "another" } })
@@ -371,6 +371,6 @@ CASE(what_others_made_of_an_append_whose_answer_was_lost_is_shown,
 	DO(APPENDED, others_write_7_bytes), .end = FLUSH_SUCCEEDS, .shown = "theirs.")
 CASE(a_write_behind_an_append_whose_answer_was_lost_hides_no_conflict,
 	DO(APPENDED, writes, loses_answer, others_write_7_bytes), .end = FLUSH_FAILS,
-	.there = { { "f", "theirs." } }, .parked = 1)
+	.there = { { "f", "theirs." } }, .failed = 1)
 CASE(a_write_behind_an_append_whose_answer_was_lost_arrives_where_nobody_else_wrote,
 	DO(APPENDED, writes, loses_answer), .end = FLUSH_SUCCEEDS, .there = { { "f", "oursre!" } })

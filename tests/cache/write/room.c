@@ -57,16 +57,16 @@ Test(room, a_write_that_finds_none_fails_at_once)
 	struct inode *i = made();
 
 	know_room(1);
-	far.room_told = strlen(TEXT) + 1;
+	far.room_reported = strlen(TEXT) + 1;
 	cr_expect(eq(int, write_text(i, 0), ERR_OK), "there is room, asked");
 	/* The first was sent before the second is asked for. */
-	far.room_told = 1;
+	far.room_reported = 1;
 	cr_expect(eq(int, write_text(i, strlen(TEXT)), ERR_NO_SPACE));
 	distant_expect_text(&far, "f", TEXT);
 	cr_expect(eq(int, write_text(i, 0), ERR_OK), "nothing grows");
 	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
-	cr_expect(eq(u64, distant_parked(&far), 0));
-	far.room_told = 1000;
+	cr_expect(eq(u64, distant_failed(&far), 0));
+	far.room_reported = 1000;
 	cr_expect(eq(int, write_text(i, strlen(TEXT)), ERR_OK), "others made room");
 	distant_close(&far, i);
 	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
@@ -87,7 +87,7 @@ Test(room, where_there_is_enough_nobody_is_asked)
 	distant_close(&far, i);
 }
 
-Test(room, what_a_disk_that_cannot_be_asked_has_room_for_is_told_late)
+Test(room, a_disk_that_cannot_be_asked_for_its_room_refuses_late)
 {
 	struct inode *i = made();
 
@@ -107,11 +107,11 @@ static void empty(struct inode *i)
 	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &change, true, NULL), ERR_OK));
 }
 
-Test(room, a_file_is_written_beside_itself_only_where_there_is_room_for_both)
+Test(room, a_file_is_staged_only_where_there_is_room_for_both_versions)
 {
 	static const struct {
 		uint64_t room;
-		bool is_beside;
+		bool is_staged;
 	} cases[] = { { 1000, true }, { 2, false } };
 
 	for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
@@ -122,10 +122,10 @@ Test(room, a_file_is_written_beside_itself_only_where_there_is_room_for_both)
 		cr_assert(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
 		i = distant_open(&far, n ? "g" : "f");
 		know_room(1);
-		far.room_told = cases[n].room;
+		far.room_reported = cases[n].room;
 		empty(i);
-		cr_expect(eq(int, i->backlog && i->backlog->place, cases[n].is_beside));
-		far.room_told = 1000;
+		cr_expect(eq(int, i->pending && i->pending->commit, cases[n].is_staged));
+		far.room_reported = 1000;
 		cr_expect(eq(int, write_text(i, 0), ERR_OK));
 		distant_close(&far, i);
 		cr_assert(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));

@@ -31,7 +31,7 @@ static struct distant far;
 
 static void setup(void)
 {
-	distant_start_telling(&far);
+	distant_start_watched(&far);
 	distant_await_deciding(&far);
 	distant_gather_for(&far, AN_HOUR_MS);
 }
@@ -218,7 +218,7 @@ static void let_all_through(const char *bulk)
 	distant_hold_applies(&far, false);
 	cr_assert(eq(int, sync_all(), ERR_OK));
 	expect_size(bulk, FULL * MOUTHFUL);
-	cr_expect(zero(u64, distant_parked(&far)));
+	cr_expect(zero(u64, distant_failed(&far)));
 }
 
 /* ---- What is done beside ---- */
@@ -327,7 +327,7 @@ Test(small_saves, a_save_whose_name_others_took_does_not_wait_for_much)
 }
 
 /* Two batches take what may be on its way at once, and more waits. */
-Test(small_saves, a_small_save_finds_room_beside_all_that_may_be_on_its_way)
+Test(small_saves, a_small_save_finds_room_among_all_that_may_be_under_way)
 {
 	struct inode *bulk = distant_make(&far, "bulk");
 
@@ -714,7 +714,7 @@ static void count_as_of_others(bool is_of_others)
 	pthread_mutex_unlock(&p->lock);
 }
 
-Test(small_saves, of_two_answers_of_one_moment_about_a_directory_none_is_believed)
+Test(small_saves, of_two_answers_of_one_moment_about_a_directory_none_is_valid)
 {
 	struct inode *root = cache_root(far.cache), *bulk = distant_make(&far, "bulk"), *dir;
 	uint64_t answers;
@@ -753,7 +753,7 @@ Test(small_saves, of_two_answers_of_one_moment_about_a_directory_none_is_believe
 
 static void setup_left(void)
 {
-	distant_start_telling(&far);
+	distant_start_watched(&far);
 	distant_keep_journal(&far);
 	scratch_write_text(&far.scratch, "log", "1");
 	distant_await_deciding(&far);
@@ -784,16 +784,16 @@ static void expect_both(void)
 {
 	distant_expect_text(&far, "log", "12");
 	expect_size("bulk", FULL * MOUTHFUL);
-	cr_expect(zero(u64, distant_parked(&far)));
+	cr_expect(zero(u64, distant_failed(&far)));
 }
 
-Test(small_saves_left, a_save_and_much_beside_it_are_done_by_the_next_mount)
+Test(small_saves_left, a_save_and_large_contents_are_applied_by_the_next_mount)
 {
 	leave_both();
 	expect_both();
 }
 
-Test(small_saves_left, a_save_and_much_beside_it_that_were_done_are_not_done_again)
+Test(small_saves_left, a_save_and_large_contents_that_were_applied_are_not_applied_again)
 {
 	far.does_first = true;
 	leave_both();

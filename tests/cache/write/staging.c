@@ -28,7 +28,7 @@ static struct distant far;
 
 static void setup(void)
 {
-	distant_start_telling(&far);
+	distant_start_watched(&far);
 	distant_await_deciding(&far);
 }
 
@@ -211,7 +211,7 @@ static bool is_anything_held_back(void)
 	struct writeback *p = far.cache->writeback;
 
 	pthread_mutex_lock(&p->lock);
-	bool is = !TAILQ_EMPTY(&p->held);
+	bool is = !TAILQ_EMPTY(&p->deferred);
 
 	pthread_mutex_unlock(&p->lock);
 	return is;
@@ -232,7 +232,7 @@ Test(staged, a_new_file_is_not_seen_before_it_is_closed)
 }
 
 /* Until the stream has told of what was made: later the directory would be in doubt once more. */
-static void await_heard(void)
+static void await_event(void)
 {
 	int64_t end_ms = monotonic_ms() + 60000;
 
@@ -245,7 +245,7 @@ static void await_heard(void)
 Test(staged, a_new_file_in_an_unlisted_directory_is_not_seen_before_it_is_closed)
 {
 	cr_assert(eq(int, mkdirat(far.scratch.fd, "d", 0755), 0));
-	await_heard();
+	await_event();
 	struct inode *dir = await("d"), *i = make_in(dir, "f", O_EXCL);
 
 	write_much(i, 'z');
@@ -726,7 +726,7 @@ static void make_both(const char *name, int flags)
 	distant_hold_applies(&far, false);
 }
 
-Test(staged, a_name_that_others_took_stays_theirs_and_ours_is_beside_it)
+Test(staged, a_name_that_others_took_stays_theirs_and_ours_gets_another)
 {
 	struct stat st;
 
@@ -738,11 +738,11 @@ Test(staged, a_name_that_others_took_stays_theirs_and_ours_is_beside_it)
 	cr_assert(eq(int, fstatat(far.scratch.fd, "f.sandboxfs-conflict", &st, 0), 0));
 	cr_expect(eq(u32, st.st_mode & 07777, 0644));
 	cr_expect(eq(uint, count_staged(), 0));
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 	expect_read("f", "theirs");
 }
 
-Test(staged, what_is_written_behind_one_that_goes_beside_theirs_is_not_for_theirs)
+Test(staged, a_write_behind_one_that_goes_to_a_conflict_name_is_not_for_theirs)
 {
 	struct inode *i = make("f", O_EXCL), *again;
 
@@ -761,11 +761,11 @@ Test(staged, what_is_written_behind_one_that_goes_beside_theirs_is_not_for_their
 	sync_all();
 	expect_text("f", "theirs");
 	expect_text("f.sandboxfs-conflict", "ours");
-	cr_expect(ne(u64, distant_parked(&far), 0));
+	cr_expect(ne(u64, distant_failed(&far), 0));
 }
 
 /* Only what nobody waits for, and nothing else was done to, is told at once. */
-Test(staged, what_is_done_to_a_new_file_beside_writing_it_is_told_apart)
+Test(staged, changes_of_a_new_file_other_than_its_contents_are_distinguished)
 {
 	struct inode *i = make("f", O_EXCL);
 	const struct change mode = { .set = SET_MODE, .mode = 0600 };
@@ -781,7 +781,7 @@ Test(staged, what_is_done_to_a_new_file_beside_writing_it_is_told_apart)
 	cr_expect(eq(u32, st.st_mode & 07777, 0600));
 }
 
-Test(staged, a_small_file_that_is_told_at_once_is_read_while_it_is_pending)
+Test(staged, a_small_file_that_is_sent_at_once_is_read_while_it_is_pending)
 {
 	struct inode *i = make("f", O_EXCL), *again;
 	char text[16] = "";
@@ -850,11 +850,11 @@ Test(staged_left, a_file_that_was_open_is_there_with_what_was_written)
 	cr_expect(not(is_there("f")));
 	distant_remount(&far, NULL);
 	expect_text("f", "one two");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 /* Of what it left. */
-static void note_parked(uint64_t number)
+static void note_failed(uint64_t number)
 {
 	AUTO_FREE char *dir = NULL;
 	struct journal *journal;
@@ -878,19 +878,19 @@ Test(staged_left, a_file_that_was_refused_is_not_put_there_in_part)
 	distant_close(&far, i);
 	distant_await_applies(&far, before + 1);
 	break_off();
-	note_parked(1);
+	note_failed(1);
 	distant_remount(&far, NULL);
 	sync_all();
 	cr_expect(not(is_there("f")));
-	uint64_t parked = distant_parked(&far);
+	uint64_t failed = distant_failed(&far);
 	struct cache_status status;
 
-	cr_expect(eq(u64, parked, 1), "as many as are told of");
+	cr_expect(eq(u64, failed, 1), "as many as are told of");
 	cache_get_status(far.cache, &status);
-	cr_assert(eq(sz, status.failed_told, 1));
-	cr_expect(eq(str, status.parked[0].path, "f"));
+	cr_assert(eq(sz, status.failed_count, 1));
+	cr_expect(eq(str, status.failed[0].path, "f"));
 	distant_remount(&far, NULL);
-	cr_expect(eq(u64, distant_parked(&far), parked));
+	cr_expect(eq(u64, distant_failed(&far), failed));
 }
 
 Test(staged_left, a_file_of_which_a_part_had_arrived_is_whole)
@@ -904,7 +904,7 @@ Test(staged_left, a_file_of_which_a_part_had_arrived_is_whole)
 	cr_expect(not(is_there("f")));
 	distant_remount(&far, NULL);
 	expect_much("f", 'y');
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 Test(staged_left, an_overwrite_that_was_cut_is_whole_again)
@@ -920,7 +920,7 @@ Test(staged_left, an_overwrite_that_was_cut_is_whole_again)
 	expect_text("f", "before");
 	distant_remount(&far, NULL);
 	expect_much("f", 'y');
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 /* What was written here is "ours"; others write while the mount is gone. */
@@ -941,7 +941,7 @@ Test(staged_left, both_versions_of_an_overwritten_file_stay)
 	empty(i);
 	distant_write(&far, i, 0, "ours");
 	expect_both_stay("theirs, and longer");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 Test(staged_left, a_name_that_others_took_since_stays_theirs_whatever_was_asked_for)
@@ -962,7 +962,7 @@ static void save(const char *tmp, const char *name, const char *text)
 	cr_assert(eq(int, cache_rename(far.cache, NULL, root, tmp, root, name, 0, NULL), ERR_OK));
 }
 
-Test(staged_left, what_was_saved_over_a_file_that_others_changed_since_is_beside_it)
+Test(staged_left, a_save_over_a_file_that_others_changed_since_gets_a_conflict_name)
 {
 	put_first("f", "before");
 	distant_close(&far, distant_open(&far, "f"));
@@ -1144,7 +1144,7 @@ Test(staged_asked, a_file_to_which_nothing_is_written_stays_as_it_was_made)
 	cr_expect(eq(i64, after.st_mtim.tv_nsec, before.st_mtim.tv_nsec));
 	cr_expect(eq(i64, after.st_ctim.tv_nsec, before.st_ctim.tv_nsec));
 	cr_expect(eq(uint, count_staged(), 0));
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 /* What the sandbox told when it was made is believed no more, and it could only tell that it is empty. */
@@ -1204,7 +1204,7 @@ Test(staged_asked, what_is_done_to_it_behind_its_close_is_done_to_what_took_its_
 	expect_text("g", "three four five");
 	expect_text("h", "three four five");
 	cr_expect(eq(uint, mode_of("g"), 0751));
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 	cache_forget(far.cache, entry.inode, 1);
 }
 
@@ -1220,7 +1220,7 @@ Test(staged_asked, a_file_whose_answer_was_lost_is_whole)
 	distant_close(&far, i);
 	cr_assert(eq(int, sync_all(), ERR_OK));
 	expect_text("f", "one two");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 	cr_expect(eq(uint, count_staged(), 0));
 }
 
@@ -1248,7 +1248,7 @@ Test(staged_asked, a_file_that_is_looked_up_all_the_time_stays_the_same)
 		distant_close(&far, i);
 		cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "f", NULL), ERR_OK));
 	}
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 Test(staged_asked, what_others_wrote_to_one_that_is_added_to_stays)
@@ -1305,7 +1305,7 @@ Test(staged_asked_left, what_is_behind_it_is_done_to_what_took_its_place)
 	distant_remount(&far, NULL);
 	expect_text("f", "one two");
 	cr_expect(eq(uint, mode_of("f"), 0751));
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 	cr_expect(eq(uint, count_staged(), 0));
 }
 
@@ -1326,7 +1326,7 @@ Test(staged_asked_left, a_file_that_was_placed_without_an_answer_goes_on)
 	far.does_first = false;
 	distant_remount(&far, NULL);
 	expect_text("f", "one two");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 Test(staged_asked_left, what_others_made_of_it_since_stays)
@@ -1384,6 +1384,6 @@ Test(staged, a_copy_whose_answer_was_lost_is_whole)
 	distant_close(&far, to);
 	cr_expect(eq(int, sync_all(), ERR_OK));
 	expect_text("copy", "what is copied");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 	distant_close(&far, from);
 }

@@ -361,7 +361,7 @@ static void know_file(const char *path)
 	mounted_forget(&now.mounted, i);
 }
 
-static void set_gathering(int64_t ms)
+static void set_gather_ms(int64_t ms)
 {
 	distant_gather_for(&now.far, ms);
 	now.far.cache->writeback->pause_ms = 1;
@@ -392,7 +392,7 @@ static void begin(const struct plan *plan)
 	know_file("e/b");
 	if (plan->has_two_names)
 		know_file("e/z");
-	set_gathering(AN_HOUR_MS);
+	set_gather_ms(AN_HOUR_MS);
 }
 
 static void try_in_vain(void)
@@ -401,7 +401,7 @@ static void try_in_vain(void)
 
 	if (!now.far.cache->writeback->changes)
 		return;
-	set_gathering(0);
+	set_gather_ms(0);
 	distant_await_applies(&now.far, before + 1);
 }
 
@@ -468,10 +468,10 @@ static bool has_ours(const struct buf *all, const struct buf *mine)
 }
 
 /* NULL: it is as it should be. */
-static const char *judge(void)
+static const char *find_fault(void)
 {
 	AUTO_BUF struct buf mine = BUF_INIT(65536), sandbox = BUF_INIT(65536);
-	bool is_told = distant_parked(&now.far) > 0;
+	bool has_failed = distant_failed(&now.far) > 0;
 
 	describe(now.plain.dir, "", &mine);
 	describe(now.far.scratch.fd, "", &sandbox);
@@ -480,12 +480,12 @@ static const char *judge(void)
 
 	if (getenv("SANDBOXFS_CASE"))
 		fprintf(stderr, "%s\nmine:\n%s\nsandbox:\n%sparked %d\n", plan_text(),
-			buf_text(&mine), buf_text(&sandbox), is_told);
+			buf_text(&mine), buf_text(&sandbox), has_failed);
 	if (now.plan.rewritten < FILES)
-		return !has_contents(&sandbox, THEIRS)           ? "theirs is lost"
-			: !is_told && !has_ours(&sandbox, &mine) ? "ours is lost in silence"
-								 : NULL;
-	if (is_told || keeps_both)
+		return !has_contents(&sandbox, THEIRS)              ? "theirs is lost"
+			: !has_failed && !has_ours(&sandbox, &mine) ? "ours is lost in silence"
+								    : NULL;
+	if (has_failed || keeps_both)
 		return "a conflict with nobody";
 	return is_same ? NULL : "the sandbox has something else";
 }
@@ -514,7 +514,7 @@ static bool run_case(const struct plan *plan, bool *was_done)
 		break_off();
 		/* The error is a refusal. */
 		cache_sync(now.far.cache, NULL, &e);
-		fault = judge();
+		fault = find_fault();
 	}
 	now.far.is_cut = false;
 	end();
@@ -525,7 +525,7 @@ static bool run_case(const struct plan *plan, bool *was_done)
 
 static void start(void)
 {
-	distant_start_telling(&now.far);
+	distant_start_watched(&now.far);
 	distant_keep_journal(&now.far);
 	scratch_make(&now.scratch);
 }
@@ -662,7 +662,7 @@ Test(three_steps, what_left_before_a_conflict_is_done_though_the_conflict_leaves
 }
 
 /* Nobody else is at the files. */
-Test(three_steps, a_copy_beside_any_change_that_is_queued_is_no_conflict)
+Test(three_steps, a_copy_along_with_any_pending_change_is_no_conflict)
 {
 	bool was_done;
 

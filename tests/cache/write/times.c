@@ -24,7 +24,7 @@ static struct mounted mounted;
 
 static void setup(void)
 {
-	distant_start_telling(&far);
+	distant_start_watched(&far);
 	distant_await_deciding(&far);
 	mounted = (struct mounted){ .cache = far.cache };
 }

@@ -138,7 +138,7 @@ static void expect_all_there(void)
 		distant_expect_text(&far, name_of(n), TEXT "!");
 		distant_close(&far, files[n]);
 	}
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 Test(unanswered, a_batch_that_is_too_large_for_the_way_leaves_in_smaller_ones)
@@ -173,7 +173,7 @@ Test(unanswered, a_change_that_is_too_large_for_the_way_waits_until_the_way_take
 	change_all();
 	status = status_once_tried();
 	cr_expect(lt(u64, 0, status.pending_changes));
-	cr_expect(eq(u64, status.parked_changes, 0));
+	cr_expect(eq(u64, status.failed_changes, 0));
 	cr_expect(lt(u64, 0, status.foreign.count));
 	cr_expect(lt(sz, 0, status.errors_count));
 	far.takes_bytes = 0;
@@ -216,14 +216,14 @@ Test(unanswered, the_rest_of_a_batch_that_was_cut_leaves_in_the_next_mount)
 	distant_expect_text(&far, name_of(1), LONG);
 	cr_expect(eq(uint, mode_of(name_of(1)), 0640));
 	distant_expect_text(&far, name_of(2), TEXT "!");
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
 /* ---- No room for a request ---- */
 
-static void expect_parked(uint64_t count)
+static void expect_failed(uint64_t count)
 {
-	cr_expect(eq(u64, distant_parked(&far), count));
+	cr_expect(eq(u64, distant_failed(&far), count));
 }
 
 Test(unanswered, a_batch_that_finds_no_room_leaves_in_smaller_ones)
@@ -251,7 +251,7 @@ Test(unanswered, a_change_that_finds_no_room_is_refused_alone)
 		distant_write(&far, files[1], 0, LONG);
 		distant_write(&far, files[2], 0, text);
 		cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), kinds[n]));
-		expect_parked(n + 1);
+		expect_failed(n + 1);
 		distant_expect_text(&far, name_of(0), text);
 		distant_expect_text(&far, name_of(1), "");
 		distant_expect_text(&far, name_of(2), text);

@@ -339,7 +339,7 @@ static void expect_attr_of_file(struct inode *i)
 	cr_expect(eq(i64, attr.ctime.tv_nsec, st.st_ctim.tv_nsec));
 }
 
-Test(pending, a_full_batch_leaves_beside_another)
+Test(pending, a_full_batch_leaves_in_parallel_with_another)
 {
 	struct inode *i = make_with_two_under_way();
 
@@ -400,7 +400,7 @@ static struct inode *open_kept(unsigned count)
 }
 
 /* The look at what the first one left comes when the second is done, too: that is no version of the first alone. */
-Test(pending, what_left_beside_others_is_not_kept_as_what_its_answer_tells)
+Test(pending, contents_that_left_in_parallel_are_not_kept_as_their_answers_version)
 {
 	struct inode *i = open_kept(1 + FULL_MOUTHFULS);
 	struct attr left;
@@ -571,11 +571,11 @@ Test(pending, appends_keep_their_place_among_writes)
 	cr_expect(eq(u64, distant_size(&far, i), 12));
 	cr_expect(eq(int, flush(i), ERR_OK));
 	distant_expect_text(&far, "f", "abcdefghijkl");
-	cr_expect(eq(uint, distant_told(&far), 0));
+	cr_expect(eq(uint, distant_page_reports(&far), 0));
 	distant_close(&far, i);
 }
 
-Test(pending, an_append_behind_somebody_elses_is_told_to_the_kernel)
+Test(pending, an_append_behind_somebody_elses_is_reported_to_the_kernel)
 {
 	struct inode *i = make("f");
 
@@ -585,7 +585,7 @@ Test(pending, an_append_behind_somebody_elses_is_told_to_the_kernel)
 	cache_write(far.cache, NULL, i, 3, "def", 3, WRITE_APPEND, NULL);
 	cr_expect(eq(int, flush(i), ERR_OK));
 	distant_expect_text(&far, "f", "abcXYdef");
-	cr_expect(distant_told(&far) > 0);
+	cr_expect(distant_page_reports(&far) > 0);
 	distant_close(&far, i);
 }
 
@@ -715,7 +715,7 @@ Test(pending, what_is_written_to_a_file_after_that_has_its_place)
 	cr_expect(eq(int, remove_asked("f"), ERR_OK));
 	distant_write(&far, i, 0, "abc");
 	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_OK));
-	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
 	cr_expect(eq(int, cache_read(far.cache, NULL, i, 0, bytes, 3, &got, NULL), ERR_OK));
 	cr_expect(eq(str, bytes, "abc"));
 	distant_close(&far, i);
@@ -736,7 +736,7 @@ Test(pending, what_was_refused_is_reported_once_by_the_close)
 	cache_get_status(far.cache, &status);
 	cr_expect(eq(sz, status.errors_count, 1));
 	cr_expect(eq(str, status.errors[0].path, "f"));
-	cr_expect(distant_told(&far) > 0);
+	cr_expect(distant_page_reports(&far) > 0);
 	distant_close(&far, i);
 }
 
@@ -751,7 +751,7 @@ static void await_nothing_pending(void)
 		cache_get_status(far.cache, &status);
 	} while (status.pending_changes);
 	cr_expect(eq(u64, status.pending_bytes, 0));
-	cr_assert(lt(u64, 0, status.parked_changes));
+	cr_assert(lt(u64, 0, status.failed_changes));
 }
 
 Test(pending, a_close_that_does_not_wait_reports_what_was_refused_before_it)
@@ -1095,7 +1095,7 @@ Test(pending, who_waits_when_an_attempt_fails_does_not_wait_for_a_long_pause)
 }
 
 /* The next attempt is held, so that the answer is not its own. */
-Test(pending, who_comes_when_the_sandbox_is_gone_is_told_at_once)
+Test(pending, a_call_when_the_sandbox_is_gone_fails_at_once)
 {
 	struct inode *i = make("f");
 
@@ -1111,7 +1111,7 @@ Test(pending, who_comes_when_the_sandbox_is_gone_is_told_at_once)
 }
 
 /* The next attempt would be seconds away. */
-Test(pending, who_comes_when_the_sandbox_is_back_does_not_hear_that_it_was_gone)
+Test(pending, a_call_after_the_sandbox_is_back_does_not_fail)
 {
 	struct inode *i = make("f");
 
@@ -1145,7 +1145,7 @@ Test(pending, a_server_in_trouble_refuses_nothing)
 		cr_expect(eq(int, flush(i), ERR_OK));
 		distant_expect_text(&far, "f", texts[n]);
 		cache_get_status(far.cache, &status);
-		cr_expect(eq(u64, status.parked_changes, 0));
+		cr_expect(eq(u64, status.failed_changes, 0));
 		cr_expect(status.errors_count > n, "why nothing was sent is told");
 	}
 	distant_close(&far, i);
@@ -1154,13 +1154,13 @@ Test(pending, a_server_in_trouble_refuses_nothing)
 Test(pending, everything_is_sent_by_a_sync)
 {
 	struct inode *one = make("one"), *two = make("two");
-	uint64_t owed, bytes, parked;
+	uint64_t entries, bytes, failed;
 
 	distant_write(&far, one, 0, "1");
 	distant_write(&far, two, 0, "2");
 	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
-	journal_usage(far.cache->writeback->journal, &owed, &bytes, &parked);
-	cr_expect(eq(u64, owed, 0));
+	journal_usage(far.cache->writeback->journal, &entries, &bytes, &failed);
+	cr_expect(eq(u64, entries, 0));
 	distant_expect_text(&far, "one", "1");
 	distant_expect_text(&far, "two", "2");
 	distant_close(&far, one);
@@ -1179,11 +1179,11 @@ Test(pending, the_kernel_forgets_the_pages_of_a_file_that_is_copied_over)
 
 	cr_assert(not(cache_read(far.cache, NULL, to, 0, bytes, 9, &got, NULL)));
 	cr_expect(eq(str, bytes, "old bytes"));
-	unsigned told = distant_told(&far);
+	unsigned reports = distant_page_reports(&far);
 
 	cr_assert(not(cache_copy(far.cache, NULL, from, 0, to, 0, 9, &copied, NULL)));
 	cr_expect(eq(u64, copied, 9));
-	cr_expect(lt(uint, told, distant_told(&far)));
+	cr_expect(lt(uint, reports, distant_page_reports(&far)));
 	cr_assert(not(cache_read(far.cache, NULL, to, 0, bytes, 9, &got, NULL)));
 	cr_expect(eq(str, bytes, "new bytes"));
 	distant_close(&far, to);

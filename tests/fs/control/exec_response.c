@@ -58,7 +58,7 @@ Test(exec_response, a_command_that_did_not_run_has_no_exit_code)
 		"\"duration_ms\": 0}\n");
 }
 
-Test(exec_response, a_timeout_is_told_with_the_output_so_far)
+Test(exec_response, a_timeout_is_reported_with_the_output_so_far)
 {
 	expect_text(
 		&(struct exec_outcome){

@@ -22,7 +22,7 @@ Test(job_text, what_is_not_known_is_null)
 		"\"error\": null}\n");
 }
 
-Test(job_text, all_of_one_that_has_ended_is_told)
+Test(job_text, all_facts_of_an_ended_one_are_printed)
 {
 	const struct job_facts facts = { .id = 7,
 		.command = "false",

@@ -12,7 +12,7 @@ static const struct sandbox_info sandbox = {
 };
 
 /* The text, as a reader takes it in. */
-static struct json_object *told(const struct cache_status *status)
+static struct json_object *text_of(const struct cache_status *status)
 {
 	AUTO_BUF struct buf text = BUF_INIT(65536);
 	struct json_object *whole;
@@ -40,7 +40,7 @@ static void expect_field(struct json_object *of, const char *name, const char *w
 
 Test(status_text, says_which_sandbox_it_is)
 {
-	struct json_object *whole = told(&(struct cache_status){ .expires_s = 300 });
+	struct json_object *whole = text_of(&(struct cache_status){ .expires_s = 300 });
 
 	expect_field(whole, "source", "e2b:i123");
 	expect_field(whole, "provider", "e2b");
@@ -54,7 +54,7 @@ Test(status_text, says_which_sandbox_it_is)
 Test(status_text, a_sandbox_that_is_gone_is_shown_as_that)
 {
 	struct json_object *whole =
-		told(&(struct cache_status){ .expires_s = 300, .is_gone = true });
+		text_of(&(struct cache_status){ .expires_s = 300, .is_gone = true });
 
 	expect_field(whole, "state", "gone");
 	expect_field(whole, "expires_s", "0");
@@ -63,7 +63,7 @@ Test(status_text, a_sandbox_that_is_gone_is_shown_as_that)
 
 Test(status_text, a_sandbox_without_end_and_a_mount_without_journal_have_nulls)
 {
-	struct json_object *whole = told(&(struct cache_status){ .expires_s = -1 });
+	struct json_object *whole = text_of(&(struct cache_status){ .expires_s = -1 });
 	struct json_object *journal = field(whole, "journal");
 
 	cr_expect(eq(ptr, field(whole, "expires_s"), NULL));
@@ -79,14 +79,14 @@ Test(status_text, says_what_the_sandbox_does_not_have)
 		.pending_changes = 3,
 		.pending_bytes = 5000,
 		.leaving_bytes = 4000,
-		.parked_changes = 2,
+		.failed_changes = 2,
 		.journal_dir = "/var/journal",
-		.parked = { { .op = CHANGE_WRITE, .path = "/a", .error = "no space" },
+		.failed = { { .op = CHANGE_WRITE, .path = "/a", .error = "no space" },
 			{ .op = CHANGE_RENAME, .path = "/b\n", .error = "no such file" } },
-		.failed_told = 2,
+		.failed_count = 2,
 	};
-	struct json_object *whole = told(&status), *journal = field(whole, "journal");
-	struct json_object *parked = field(journal, "parked");
+	struct json_object *whole = text_of(&status), *journal = field(whole, "journal");
+	struct json_object *failed_list = field(journal, "parked");
 
 	expect_field(whole, "pending_changes", "3");
 	expect_field(whole, "pending_bytes", "5000");
@@ -95,12 +95,12 @@ Test(status_text, says_what_the_sandbox_does_not_have)
 	expect_field(journal, "dir", "/var/journal");
 	expect_field(journal, "entries", "3");
 	expect_field(journal, "bytes", "5000");
-	cr_assert(eq(sz, json_object_array_length(parked), 2));
-	expect_field(json_object_array_get_idx(parked, 0), "path", "/a");
-	expect_field(json_object_array_get_idx(parked, 0), "op", "write");
-	expect_field(json_object_array_get_idx(parked, 0), "error", "no space");
-	expect_field(json_object_array_get_idx(parked, 1), "path", "/b\n");
-	expect_field(json_object_array_get_idx(parked, 1), "op", "rename");
+	cr_assert(eq(sz, json_object_array_length(failed_list), 2));
+	expect_field(json_object_array_get_idx(failed_list, 0), "path", "/a");
+	expect_field(json_object_array_get_idx(failed_list, 0), "op", "write");
+	expect_field(json_object_array_get_idx(failed_list, 0), "error", "no space");
+	expect_field(json_object_array_get_idx(failed_list, 1), "path", "/b\n");
+	expect_field(json_object_array_get_idx(failed_list, 1), "op", "rename");
 	json_object_put(whole);
 }
 
@@ -109,13 +109,13 @@ Test(status_text, says_what_is_kept_of_contents_and_where)
 	struct cache_status status = { .contents_dir = "/var/cache/c",
 		.contents_bytes = 4096,
 		.contents_max = (uint64_t)10 << 30 };
-	struct json_object *whole = told(&status), *cache = field(whole, "cache");
+	struct json_object *whole = text_of(&status), *cache = field(whole, "cache");
 
 	expect_field(cache, "dir", "/var/cache/c");
 	expect_field(cache, "bytes", "4096");
 	expect_field(cache, "max_bytes", "10737418240");
 	json_object_put(whole);
-	whole = told(&(struct cache_status){ 0 });
+	whole = text_of(&(struct cache_status){ 0 });
 	cr_expect(eq(ptr, field(field(whole, "cache"), "dir"), NULL), "in memory");
 	json_object_put(whole);
 }
@@ -125,13 +125,13 @@ Test(status_text, says_whether_the_sandbox_tells_of_its_changes_and_why_not)
 	struct cache_status status = {
 		.stream = CACHE_STREAM_BROKEN, .stream_why = "no watches", .unwatched_dirs = 7
 	};
-	struct json_object *whole = told(&status), *stream = field(whole, "stream");
+	struct json_object *whole = text_of(&status), *stream = field(whole, "stream");
 
 	expect_field(stream, "state", "broken");
 	expect_field(stream, "error", "no watches");
 	expect_field(stream, "unwatched_dirs", "7");
 	json_object_put(whole);
-	whole = told(&(struct cache_status){ .stream = CACHE_STREAM_LIVE });
+	whole = text_of(&(struct cache_status){ .stream = CACHE_STREAM_LIVE });
 	expect_field(field(whole, "stream"), "state", "live");
 	cr_expect(eq(ptr, field(field(whole, "stream"), "error"), NULL));
 	json_object_put(whole);
@@ -143,7 +143,7 @@ Test(status_text, says_the_last_errors)
 		.errors = { { .path = "/f", .text = "it went wrong", .age_ms = 12 } },
 		.errors_count = 1,
 	};
-	struct json_object *whole = told(&status);
+	struct json_object *whole = text_of(&status);
 	struct json_object *error = json_object_array_get_idx(field(whole, "last_errors"), 0);
 
 	expect_field(error, "path", "/f");

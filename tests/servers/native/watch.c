@@ -121,23 +121,23 @@ static bool add(struct watch *w, const char *path)
 	return true;
 }
 
-static void add_tree(struct watch *w, const char *path, bool is_told);
+static void add_tree(struct watch *w, const char *path, bool is_reported);
 
-static void add_child(struct watch *w, const char *parent, const char *name, bool is_told)
+static void add_child(struct watch *w, const char *parent, const char *name, bool is_reported)
 {
 	char *path = join(parent, name);
 	char *full = join(w->root, path);
 
 	if (is_directory(full)) {
-		if (is_told)
+		if (is_reported)
 			tell('C', path);
-		add_tree(w, path, is_told);
+		add_tree(w, path, is_reported);
 	}
 	free(full);
 	free(path);
 }
 
-static void add_tree(struct watch *w, const char *path, bool is_told)
+static void add_tree(struct watch *w, const char *path, bool is_reported)
 {
 	if (!add(w, path))
 		return;
@@ -150,7 +150,7 @@ static void add_tree(struct watch *w, const char *path, bool is_told)
 		if (d->d_type != DT_DIR && d->d_type != DT_UNKNOWN)
 			continue;
 		if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0)
-			add_child(w, path, d->d_name, is_told);
+			add_child(w, path, d->d_name, is_reported);
 	}
 	closedir(dir);
 }

@@ -1,4 +1,4 @@
-#include "tools/owed.h"
+#include "tools/unsynced.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/rest/rest.h"
@@ -13,7 +13,7 @@
 #define STATUS_MAX ((size_t)1024 * 1024)
 #define PIECE      ((size_t)64 * 1024)
 
-bool owed_parse(struct owed *out, const struct buf *status)
+bool unsynced_parse(struct unsynced *out, const struct buf *status)
 {
 	AUTO_JSON struct json_object *whole = NULL;
 	const char *journal;
@@ -46,7 +46,7 @@ static int read_whole(int fd, struct buf *out)
 	return got < 0 ? errno : 0;
 }
 
-int owed_read(struct owed *out, const char *dir)
+int unsynced_read(struct unsynced *out, const char *dir)
 {
 	AUTO_BUF struct buf path = BUF_INIT(PATH_MAX), text = BUF_INIT(STATUS_MAX);
 
@@ -59,14 +59,14 @@ int owed_read(struct owed *out, const char *dir)
 
 	if (failure)
 		return failure;
-	return owed_parse(out, &text) ? 0 : EPROTO;
+	return unsynced_parse(out, &text) ? 0 : EPROTO;
 }
 
-const char *owed_words(const struct owed *o, char words[OWED_WORDS_MAX])
+const char *unsynced_words(const struct unsynced *o, char words[UNSYNCED_WORDS_MAX])
 {
 	char size[BYTES_TEXT_SIZE];
 
-	snprintf(words, OWED_WORDS_MAX, "%lld change%s, %s", (long long)o->changes,
+	snprintf(words, UNSYNCED_WORDS_MAX, "%lld change%s, %s", (long long)o->changes,
 		o->changes == 1 ? "" : "s", bytes_text((uint64_t)o->bytes, size));
 	return words;
 }

@@ -1,22 +1,22 @@
-#include "tools/owed.h"
+#include "tools/unsynced.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <string.h>
 
-TestSuite(owed, .timeout = 300);
+TestSuite(unsynced, .timeout = 300);
 
-static bool parse(struct owed *out, const char *text)
+static bool parse(struct unsynced *out, const char *text)
 {
 	AUTO_BUF struct buf status = BUF_INIT(10000);
 
 	buf_add_string(&status, text);
-	return owed_parse(out, &status);
+	return unsynced_parse(out, &status);
 }
 
-Test(owed, is_what_status_says)
+Test(unsynced, is_what_status_says)
 {
-	struct owed o;
+	struct unsynced o;
 
 	cr_assert(parse(&o,
 		"{\"source\": \"e2b:x\", \"pending_changes\": 3, \"pending_bytes\": 4100000, "
@@ -27,9 +27,9 @@ Test(owed, is_what_status_says)
 	cr_expect(eq(str, o.journal, "/j"));
 }
 
-Test(owed, is_kept_nowhere_without_a_journal)
+Test(unsynced, is_kept_nowhere_without_a_journal)
 {
-	struct owed o;
+	struct unsynced o;
 
 	cr_assert(parse(&o, "{\"pending_changes\": 0, \"journal\": {\"dir\": null}}"));
 	cr_expect(eq(str, o.journal, ""));
@@ -37,17 +37,17 @@ Test(owed, is_kept_nowhere_without_a_journal)
 	cr_expect(eq(str, o.journal, ""));
 }
 
-Test(owed, is_not_read_from_anything_else)
+Test(unsynced, is_not_read_from_anything_else)
 {
 	static const char *const texts[] = { "", "{}", "[]", "null", "{\"pending_changes\": \"3\"}",
 		"{\"pending_changes\": 3" };
-	struct owed o;
+	struct unsynced o;
 
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		cr_expect(not(parse(&o, texts[i])), "%s", texts[i]);
 }
 
-Test(owed, is_said_in_a_few_words)
+Test(unsynced, is_said_in_a_few_words)
 {
 	static const struct {
 		int64_t changes, bytes;
@@ -59,11 +59,11 @@ Test(owed, is_said_in_a_few_words)
 		{ 20, 4100000, "20 changes, 4.1 MB" },
 		{ 2, 7000000000000, "2 changes, 7.0 TB" },
 	};
-	char words[OWED_WORDS_MAX];
+	char words[UNSYNCED_WORDS_MAX];
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct owed o = { .changes = rows[i].changes, .bytes = rows[i].bytes };
+		struct unsynced o = { .changes = rows[i].changes, .bytes = rows[i].bytes };
 
-		cr_expect(eq(str, (char *)owed_words(&o, words), (char *)rows[i].words));
+		cr_expect(eq(str, (char *)unsynced_words(&o, words), (char *)rows[i].words));
 	}
 }

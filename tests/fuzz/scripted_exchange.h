@@ -1,10 +1,10 @@
 /*
- * told_exchange.h - the exchanges of providers/http/http.h, with answers that the fuzzer's input
- * tells and no network: for a program that is linked without providers/http/exchange.c.
+ * scripted_exchange.h - the exchanges of providers/http/http.h, with answers that the fuzzer's
+ * input tells and no network: for a program that is linked without providers/http/exchange.c.
  *
- * A target says by told_answer() what comes as the body of each answer. The status, the fields, the
- * pieces in which the body comes and whether the connection breaks are the input's. Pauses take no
- * time, and a target that pauses for ever is interrupted.
+ * A target says by script_answer() what comes as the body of each answer. The status, the fields,
+ * the pieces in which the body comes and whether the connection breaks are the input's. Pauses take
+ * no time, and a target that pauses for ever is interrupted.
  */
 #pragma once
 
@@ -16,46 +16,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOLD_PAUSES_MAX 40
+#define SCRIPT_PAUSES_MAX 40
 
 /* What is left of the input; zeros behind its end. */
-static struct told {
+static struct script {
 	const uint8_t *bytes;
 	size_t left;
 	unsigned pauses;
-} told;
+} script;
 
-static uint8_t told_byte(void)
+static uint8_t script_byte(void)
 {
-	if (!told.left)
+	if (!script.left)
 		return 0;
-	told.left--;
-	return *told.bytes++;
+	script.left--;
+	return *script.bytes++;
 }
 
 /* At most `max` bytes; *len says how many. */
-static const uint8_t *told_bytes(size_t max, size_t *len)
+static const uint8_t *script_bytes(size_t max, size_t *len)
 {
-	const uint8_t *bytes = told.bytes;
+	const uint8_t *bytes = script.bytes;
 
-	*len = max < told.left ? max : told.left;
-	told.bytes += *len;
-	told.left -= *len;
+	*len = max < script.left ? max : script.left;
+	script.bytes += *len;
+	script.left -= *len;
 	return bytes;
 }
 
-static char *told_text(size_t max)
+static char *script_text(size_t max)
 {
 	size_t len;
-	const uint8_t *bytes = told_bytes(max, &len);
+	const uint8_t *bytes = script_bytes(max, &len);
 
 	return strndup((const char *)bytes, len);
 }
 
 /* Adds the body of the answer to a request of this URL. */
-static void told_answer(const char *url, struct buf *body);
+static void script_answer(const char *url, struct buf *body);
 
-struct told_exchange {
+struct scripted_exchange {
 	struct http_exchange x; /* first: http_exchange is this */
 	struct buf body, piece;
 	size_t at, step;
@@ -65,17 +65,17 @@ struct told_exchange {
 	char *words, *details, grpc_status[8];
 };
 
-static struct told_exchange *maybe_foreign(const struct http_exchange *x)
+static struct scripted_exchange *maybe_foreign(const struct http_exchange *x)
 {
-	return (struct told_exchange *)(uintptr_t)x;
+	return (struct scripted_exchange *)(uintptr_t)x;
 }
 
 enum err http_begin(struct http *h, const struct http_request *request, struct http_exchange **out,
 	struct error *e)
 {
 	static const int statuses[] = { 200, 200, 200, 200, 200, 404, 422, 503 };
-	struct told_exchange *t = calloc(1, sizeof *t);
-	uint8_t how = told.left ? told_byte() : 0xff;
+	struct scripted_exchange *t = calloc(1, sizeof *t);
+	uint8_t how = script.left ? script_byte() : 0xff;
 
 	if (!t)
 		return error_set(e, ERR_NO_MEMORY, "an exchange");
@@ -87,13 +87,13 @@ enum err http_begin(struct http *h, const struct http_request *request, struct h
 	t->step = 1 + (how >> 3 & 7) * 37;
 	t->type = request->flags & HTTP_REQUIRE_2 ? "application/grpc" : "application/json";
 	if (!t->breaks || how & 1)
-		told_answer(request->url, &t->body);
+		script_answer(request->url, &t->body);
 	if (request->flags & HTTP_REQUIRE_2) {
-		how = told_byte();
+		how = script_byte();
 		t->grpc_status[0] = how < 200 ? '0' : (char)('0' + how % 10);
 		t->grpc_status[1] = how > 250 ? '7' : '\0';
-		t->words = how < 200 ? NULL : told_text(8);
-		t->details = how < 220 ? NULL : told_text(24);
+		t->words = how < 200 ? NULL : script_text(8);
+		t->details = how < 220 ? NULL : script_text(24);
 	}
 	*out = &t->x;
 	return ERR_OK;
@@ -102,7 +102,7 @@ enum err http_begin(struct http *h, const struct http_request *request, struct h
 enum err http_read(struct http_exchange *x, const struct call *call, const void **bytes,
 	size_t *len, struct error *e)
 {
-	struct told_exchange *t = maybe_foreign(x);
+	struct scripted_exchange *t = maybe_foreign(x);
 	size_t left = t->body.len - t->at;
 
 	(void)call;
@@ -141,7 +141,7 @@ int http_status(const struct http_exchange *x)
 
 const char *http_header(const struct http_exchange *x, const char *name)
 {
-	const struct told_exchange *t = maybe_foreign(x);
+	const struct scripted_exchange *t = maybe_foreign(x);
 
 	if (!strcasecmp(name, "content-type"))
 		return t->type;
@@ -169,7 +169,7 @@ bool http_may_have_arrived(struct http_exchange *x)
 
 void http_end(struct http_exchange *x)
 {
-	struct told_exchange *t = maybe_foreign(x);
+	struct scripted_exchange *t = maybe_foreign(x);
 
 	buf_release(&t->body);
 	buf_release(&t->piece);
@@ -191,9 +191,9 @@ void exchange_start(struct http_exchange *x)
 	(void)x;
 }
 
-static bool told_is_enough(void)
+static bool script_is_over(void)
 {
-	return told.pauses++ >= TOLD_PAUSES_MAX;
+	return script.pauses++ >= SCRIPT_PAUSES_MAX;
 }
 
 /* In the place of call_sleep() and poll() (the linker's --wrap). */
@@ -201,7 +201,7 @@ enum err __wrap_call_sleep(const struct call *call, int64_t ms, struct error *e)
 enum err __wrap_call_sleep(const struct call *call, int64_t ms, struct error *e)
 {
 	(void)call, (void)ms;
-	return told_is_enough() ? error_set(e, ERR_INTERRUPTED, "enough") : ERR_OK;
+	return script_is_over() ? error_set(e, ERR_INTERRUPTED, "enough") : ERR_OK;
 }
 
 int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
@@ -210,5 +210,5 @@ int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 	(void)timeout_ms;
 	for (nfds_t n = 0; n < count; n++)
 		fds[n].revents = fds[n].fd >= 0 ? POLLIN : 0;
-	return count > 1 || (count && fds[0].fd >= 0) || told_is_enough();
+	return count > 1 || (count && fds[0].fd >= 0) || script_is_over();
 }

@@ -86,7 +86,7 @@ static enum err repeat(struct http_exchange *x, const struct call *call, struct 
 	enum err kind = ERR_TIMEOUT;
 
 	if (pause_ms >= exchange_left_ms(x, call)) {
-		x->is_settled = true;
+		x->is_final = true;
 		return ERR_OK;
 	}
 	/* Only a kept connection was at fault, not the server: no pause. */
@@ -128,12 +128,12 @@ static bool is_undone(const struct transfer *t)
 	return retry_is_undone(t->flags, status) && (!t->outcome.is_foreign || status == 429);
 }
 
-enum err exchange_settle(struct http_exchange *x, const struct call *call, struct error *e)
+enum err exchange_conclude(struct http_exchange *x, const struct call *call, struct error *e)
 {
 	struct transfer *t = &x->transfer;
 	const struct outcome *o = &t->outcome;
 
-	frame_settle(x, call);
+	frame_conclude(x, call);
 	x->may_have_arrived |= o->was_sent && !is_undone(t);
 	t->is_sent = false;
 	log_outcome(x);
@@ -141,6 +141,6 @@ enum err exchange_settle(struct http_exchange *x, const struct call *call, struc
 		return follow(x, e);
 	if (may_repeat(x))
 		return repeat(x, call, e);
-	x->is_settled = true;
+	x->is_final = true;
 	return ERR_OK;
 }

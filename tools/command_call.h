@@ -1,5 +1,5 @@
 /*
- * patience.h - the deadline of a user's command in a sandbox.
+ * command_call.h - the deadline of a user's command in a sandbox.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
  * `call` for a command of the user's, which may print nothing for hours. The deadline stays where
  * the provider gives signs that the command still runs: a command without them is out of reach.
  */
-static inline struct call patience_for_command(const struct provider *p, const struct call *call)
+static inline struct call command_call(const struct provider *p, const struct call *call)
 {
 	struct call out = *call;
 

@@ -1,5 +1,5 @@
 /*
- * owed.h - the changes that a mount has not sent yet, as in its .sandbox/status.
+ * unsynced.h - the changes that a mount has not sent yet, as in its .sandbox/status.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct owed {
+struct unsynced {
 	int64_t changes, bytes; /* pending changes and their bytes */
 	int64_t leaving;        /* about this many of these bytes have been sent */
 	int64_t refused;        /* changes that the sandbox refused */
@@ -18,14 +18,14 @@ struct owed {
 };
 
 /* false: the text is no status of a mount. */
-bool owed_parse(struct owed *out, const struct buf *status);
+bool unsynced_parse(struct unsynced *out, const struct buf *status);
 
 /*
  * Reads the status of the mount on `dir`; returns an errno. Hangs where the mount's process hangs:
  * see apart.h.
  */
-int owed_read(struct owed *out, const char *dir);
+int unsynced_read(struct unsynced *out, const char *dir);
 
 /* "3 changes, 4.1 MB". Returns `words`. */
-#define OWED_WORDS_MAX 64
-const char *owed_words(const struct owed *o, char words[OWED_WORDS_MAX]);
+#define UNSYNCED_WORDS_MAX 64
+const char *unsynced_words(const struct unsynced *o, char words[UNSYNCED_WORDS_MAX]);

@@ -1,5 +1,5 @@
 /*
- * told_url.c - addresses that an answer names: the places where the service may send us, with the
+ * named_url.c - addresses that an answer names: the places where the service may send us, with the
  * key.
  */
 #include "providers/base/cleanup.h"
@@ -123,19 +123,20 @@ bool http_is_private(const char *url)
  * A service that is asked by http may name other ports of its host by http: its answers are in the
  * clear anyway.
  */
-static enum err check_told_scheme(const char *told, const char *by, struct error *e)
+static enum err check_named_scheme(const char *named, const char *by, struct error *e)
 {
-	AUTO_FREE char *host = url_host(told);
+	AUTO_FREE char *host = url_host(named);
 	AUTO_FREE char *by_host = url_host(by);
 	bool is_same = host && by_host && !strcasecmp(host, by_host);
 
-	return is_same && url_is_plain(told) && url_is_plain(by) ? ERR_OK : http_check_url(told, e);
+	return is_same && url_is_plain(named) && url_is_plain(by) ? ERR_OK
+								  : http_check_url(named, e);
 }
 
-enum err http_check_told_url(const char *told, const char *by, struct error *e)
+enum err http_check_named_url(const char *named, const char *by, struct error *e)
 {
 	struct error why = { 0 };
-	enum err kind = check_told_scheme(told, by, &why);
+	enum err kind = check_named_scheme(named, by, &why);
 	AUTO_FREE char *host = NULL;
 	AUTO_FREE char *by_host = NULL;
 
@@ -143,15 +144,15 @@ enum err http_check_told_url(const char *told, const char *by, struct error *e)
 		return error_set(e, kind, "%s", why.text);
 	if (kind)
 		return error_set(e, ERR_PROTOCOL, "the service names an address: %s", why.text);
-	if (told[strcspn(told, "?#")])
+	if (named[strcspn(named, "?#")])
 		return error_set(e, ERR_PROTOCOL,
 			"the service names '%.*s' with a query or a fragment, which no address of "
 			"a sandbox has",
-			(int)strcspn(told, "?#"), told);
-	if (url_is_plain(told) && !url_is_plain(by))
+			(int)strcspn(named, "?#"), named);
+	if (url_is_plain(named) && !url_is_plain(by))
 		return error_set(e, ERR_PROTOCOL,
-			"the service names '%s', without TLS, and is itself asked by https", told);
-	host = url_host(told);
+			"the service names '%s', without TLS, and is itself asked by https", named);
+	host = url_host(named);
 	by_host = url_host(by);
 	if (!host || !by_host)
 		return error_set(e, ERR_NO_MEMORY, "a URL");
@@ -159,6 +160,6 @@ enum err http_check_told_url(const char *told, const char *by, struct error *e)
 		return error_set(e, ERR_PROTOCOL,
 			"the service names '%s', in a network where it is not itself: the key is "
 			"not sent there",
-			told);
+			named);
 	return ERR_OK;
 }
