@@ -459,10 +459,12 @@ class Round:
             self.delay.look([*with_children(self.daemon.pid), self.workers[number]])
             if self.seen.get(number, (0, 0))[0] != since:
                 self.seen[number] = since, self.delay.total
-            own = lasts - (self.delay.total - self.seen[number][1])
+            delay = self.delay.total - self.seen[number][1]
+            own = lasts - delay
             self.worst["request"] = max(self.worst["request"], lasts)
             self.worst["own"] = max(self.worst["own"], own)
-            if own > REQUEST_S or lasts > PATIENCE:
+            # Not every wait for a processor is of a thread that is looked at.
+            if own > REQUEST_S + delay / 2 or lasts > PATIENCE:
                 self.wrong(f"HANG: {what} takes {lasts:.1f} s, {own:.1f} s not for a processor")
         return longest > REQUEST_S / 2
 
