@@ -232,6 +232,30 @@ struct watch_request cache_opening(const struct cache_options *options)
 	return opening;
 }
 
+static enum err take_nothing(void *context, const struct watch_event *event, struct error *e)
+{
+	(void)context, (void)event;
+	return error_set(e, ERR_INTERRUPTED, "nobody reads this");
+}
+
+/*
+ * The list that came with the attach is older than the changes of an earlier mount, which are
+ * applied now: a watch that is cancelled from the start takes the stream over and ends it.
+ */
+static void end_opening(struct cache *c)
+{
+	const struct watch_request opening = cache_opening(&c->options);
+	struct cancel cancel;
+	const struct call call = { .progress_ms = -1, .cancel = &cancel };
+	struct error e = { 0 };
+
+	if (!opening.first || cancel_init(&cancel, &e))
+		return;
+	cancel_throw(&cancel);
+	provider_watch(c->provider, &call, &opening, take_nothing, NULL, &e);
+	cancel_release(&cancel);
+}
+
 enum err cache_new(struct cache **out, struct provider *p, const struct cache_options *options,
 	const struct call *call, struct error *e)
 {
@@ -290,8 +314,9 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 		shown_free(c->shown);
 		return kind;
 	}
-	/* A question comes after the changes of an earlier mount. */
-	if (p->is_opened && !has_unsent(c))
+	if (p->is_opened && writeback_has_replay(c->writeback))
+		end_opening(c);
+	else if (p->is_opened)
 		walk_open(c->walk);
 	*out = take(c);
 	return ERR_OK;

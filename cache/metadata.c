@@ -324,8 +324,11 @@ enum err cache_lookup(struct cache *c, const struct call *call, struct inode *di
 static enum err ask_root(struct cache *c, struct self *s, struct error *e)
 {
 	struct error why = { 0 };
-	enum err kind = ask_self(c, "", "", s, &why);
+	/* An answer from before the changes of an earlier mount would be taken for news. */
+	enum err kind = writeback_drain_path(c->writeback, s->call, tree_root(c->tree), &why);
 
+	if (!kind)
+		kind = ask_self(c, "", "", s, &why);
 	if (kind && kind != ERR_TIMEOUT)
 		cache_note_error(c, "", &why);
 	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;

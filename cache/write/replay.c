@@ -335,6 +335,11 @@ void writeback_end_recovery_locked(struct writeback *p)
 	inherited_log_locked(p);
 }
 
+bool writeback_has_replay(const struct writeback *p)
+{
+	return p && p->recovered;
+}
+
 bool writeback_is_recovering(struct writeback *p)
 {
 	if (!p)

@@ -104,6 +104,8 @@ enum err writeback_new(
 static void leave_locked(struct writeback *p)
 {
 	writeback_release_all_locked(p);
+	if (p->is_recovering)
+		inherited_log_locked(p);
 	if (p->changes)
 		log_warn(LOG_CACHE,
 			"the mount ended before everything was sent: %llu changes are kept in %s",

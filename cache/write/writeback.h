@@ -109,6 +109,8 @@ enum err writeback_drain_path(
 enum err writeback_drain_paths(
 	struct writeback *p, const struct call *call, struct inode *i, struct error *e);
 
+/* Whether the journal had changes of an earlier mount, which may be answered by now. */
+bool writeback_has_replay(const struct writeback *p);
 /* Whether a change of an earlier mount, or one in its place, is not answered. */
 bool writeback_is_recovering(struct writeback *p);
 

@@ -8,6 +8,8 @@
 PROVIDER=e2b
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
+# shellcheck source=tests/support/tap_relay.sh
+. "$TOP/tests/support/tap_relay.sh"
 
 needs_mount
 needs node python3
@@ -58,4 +60,29 @@ while [ "$seed" -le "$last" ]; do
 	wait_until "$PATIENCE" ended "$DAEMON"
 	seed=$((seed + 1))
 done
+
+# What came with the attach is from before that: nobody is shown it.
+python3 -c '
+import os, sys
+for name in sys.argv[2:]:
+    os.mkdir(f"{sys.argv[1]}/{name}")
+    for n in range(1800):
+        open(f"{sys.argv[1]}/{name}/{n}", "x").close()
+' "$STORE" before zz
+mount_sandbox crash
+ls -R "$MNT" >/dev/null
+vendor_request POST "$ADMIN/faults" '{"match":{"kind":"/process|files/","times":0},"action":{"type":"stall"}}' >/dev/null
+echo acknowledged >"$MNT/work/late"
+kill -9 "$DAEMON"
+bury
+vendor_request DELETE "$ADMIN/faults" >/dev/null
+lay_link crash
+tell_relay link bandwidth 1
+mount_sandbox crash
+echo 'cat work/late; echo of a command >>work/late; mkdir work/made' >"$MNT/.sandbox/exec"
+is "a command behind the next mount has what was left" "$(field_of output <"$MNT/.sandbox/exec")" acknowledged
+is "and what was left and what it did are shown" "$(cat "$MNT/work/late" && ls -d "$MNT/work/made")" "acknowledged
+of a command
+$MNT/work/made"
+unmount
 done_testing
