@@ -59,6 +59,8 @@ podman pause bare >/dev/null
 is "it is paused" "$(ctl info podman:bare --json | field_of state)" paused
 is "which a mount says" "$(says_of_mount podman:bare)" "sandboxfs: podman:bare is paused; wake it with: podman unpause bare"
 podman unpause bare >/dev/null
+PATH=${SANDBOXFS%/*}:$PATH deadline "$PATIENCE" "$TOP/tools/examples/podman.sh" bare >said 2>&1
+is "the example works" "$? $(grep -c '"exit_code": *0' said)" "0 1"
 podman stop -t 0 bare >/dev/null
 is "it is stopped" "$(says_of_mount podman:bare)" "sandboxfs: podman:bare is exited; start it with: podman start bare"
 podman start bare >/dev/null
