@@ -147,7 +147,8 @@ Test(langsmith_box_api, a_ports_url_is_an_address_that_the_service_may_name)
 		enum err kind = box_port_url(&account.rest, NULL, "b1", 80, &url, &e);
 
 		cr_expect(eq(int, kind, cases[n].url ? ERR_OK : ERR_PROTOCOL), "%s", e.text);
-		cr_expect(eq(str, (char *)buf_text(&url), (char *)(cases[n].url ? cases[n].url : "")));
+		cr_expect(eq(
+			str, (char *)buf_text(&url), (char *)(cases[n].url ? cases[n].url : "")));
 	}
 	fixture_stop();
 }
