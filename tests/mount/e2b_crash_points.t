@@ -219,13 +219,13 @@ ours"
 	leave
 }
 
-# Somebody in the sandbox makes a directory that we make.
+# Somebody in the sandbox makes a file where we make a directory.
 refused() { # POINT TIMES OPTIONS
 	mount_to_die "$@"
 	ls -lR "$MNT" >/dev/null
 	stall
 	mkdir "$MNT/taken.$seed"
-	mkdir "$STORE/taken.$seed"
+	echo theirs >"$STORE/taken.$seed"
 	mend
 	is_dead
 	mount_sandbox crash "$3"
