@@ -200,22 +200,24 @@ static enum err end_failed_setup(struct run *r, enum err kind, struct error *e)
 }
 
 /*
- * A provider with one sandbox uses its directories as workspaces: a named directory that is missing
- * is made.
+ * Whether a named directory that is missing is made: in a new sandbox, and where a provider with
+ * one sandbox uses its directories as workspaces.
  */
+static bool makes_path(const struct run *r)
+{
+	return r->source->path &&
+		(has_made_sandbox(r) ||
+			(r->source->ops->caps & PROVIDER_SINGLE && !r->config->read_only));
+}
+
 static enum err connect_to(struct run *r, struct error *e)
 {
 	const struct source *s = r->source;
 	struct error why = { 0 };
 	enum err kind = provider_connect(s->ops, &r->provider_config, &r->call, &r->provider, &why);
 
-	if (kind == ERR_NOT_FOUND && s->ops->caps & PROVIDER_SINGLE && s->path &&
-		!r->config->read_only) {
-		struct provider_config parent = r->provider_config;
-
-		parent.path = NULL;
-		parent.opening = NULL;
-		kind = workdir_make(s->ops, &parent, &r->call, s->path, &why);
+	if (kind == ERR_NOT_FOUND && makes_path(r)) {
+		kind = workdir_make(s->ops, &r->provider_config, &r->call, s->path, &why);
 		if (!kind)
 			kind = provider_connect(
 				s->ops, &r->provider_config, &r->call, &r->provider, &why);
@@ -262,12 +264,15 @@ static enum err choose_sandbox(struct run *r, struct error *e)
 	return r->config->reuse ? find_or_make(r, e) : make_sandbox(r, e);
 }
 
-/* The directory to make: a new sandbox lacks the one that its source names. NULL: none. */
-static const char *missing_dir(const struct run *r)
+/*
+ * The directory to make before the first connection to it; NULL: none. connect_to() makes the path
+ * of the source where it is missing, which comes too late for a setup script.
+ */
+static const char *early_dir(const struct run *r)
 {
 	if (r->config->workdir)
 		return r->config->workdir;
-	return has_made_sandbox(r) ? r->source->path : NULL;
+	return r->setup->request && has_made_sandbox(r) ? r->source->path : NULL;
 }
 
 static enum err open_sandbox(struct run *r, struct error *e)
@@ -280,7 +285,7 @@ static enum err open_sandbox(struct run *r, struct error *e)
 	if (kind)
 		return kind;
 	/* Before the mount's first request; each over a connection of its own. */
-	dir = missing_dir(r);
+	dir = early_dir(r);
 	if (dir)
 		kind = workdir_make(r->source->ops, &r->provider_config, &r->call, dir, e);
 	r->provider_config.path = dir ? dir : r->source->path;

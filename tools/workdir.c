@@ -18,17 +18,21 @@ enum err workdir_make(const struct provider_ops *ops, const struct provider_conf
 	const struct call *call, const char *dir, struct error *e)
 {
 	AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX), said = BUF_INIT(TEXT_MAX);
+	struct provider_config parent = *cfg;
 	struct execute_request request = { 0 };
 	struct execute_result result = { 0 };
 	struct provider *p = NULL;
 	enum err kind;
 
+	/* The provider's working directory may be missing, too. */
+	parent.path = *dir == '/' ? "/" : NULL;
+	parent.opening = NULL;
 	buf_add_string(&text, "mkdir -p --");
 	shell_argument(&text, dir);
 	request.command = buf_text(&text);
 	kind = buf_check(&text, "the working directory", e);
 	if (!kind)
-		kind = provider_connect(ops, cfg, call, &p, e);
+		kind = provider_connect(ops, &parent, call, &p, e);
 	if (!kind)
 		kind = provider_execute(p, call, &request, keep, &said, &result, e);
 	provider_release(p);

@@ -4,6 +4,8 @@
 . "${0%/*}/../support/tap.sh"
 # shellcheck source=tests/support/tap_ctl.sh
 . "$TOP/tests/support/tap_ctl.sh"
+# shellcheck source=tests/support/tap_counters.sh
+. "$TOP/tests/support/tap_counters.sh"
 needs_mount
 needs python3 git
 
@@ -534,6 +536,13 @@ deadline "$PATIENCE" "$SANDBOXFS" "$PROVIDER::made/here" dir -o setup=setup >sai
 like "a path that a new sandbox lacks is made as well" "$(cat dir/where) $(pwd)" "/made/here "
 tap_umount dir
 ok "and goes with its sandbox" wait_until "$PATIENCE" nothing_left
+if [ "$PROVIDER" = e2b ]; then
+	reset
+	deadline "$PATIENCE" "$SANDBOXFS" "$PROVIDER::/usr/lib" dir >said 2>&1
+	at_most "the mount of one that is there asks for nothing else" 8
+	tap_umount dir
+	ok "and goes with its sandbox, too" wait_until "$PATIENCE" nothing_left
+fi
 says "a source with a path takes none" 1 \
 	"sandboxfs: option 'workdir=': '$PROVIDER::/tmp' has a path already; leave one of the two out" \
 	"$SANDBOXFS" "$PROVIDER::/tmp" dir -o workdir=work
