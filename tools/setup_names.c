@@ -13,7 +13,7 @@
 enum words {
 	WORDS_PLAIN,   /* nothing */
 	WORDS_COMMAND, /* the next word is the command's own name */
-	WORDS_PRINTF,  /* the word behind -v is a name that gets a value */
+	WORDS_PRINTF,  /* a name that gets a value follows -v */
 	WORDS_ONE,     /* the next word is a name that gets a value: behind `for` */
 	WORDS_ALL,     /* all words are names that get values: behind `read` */
 };
@@ -163,6 +163,18 @@ static bool take_dollar(struct scan *s)
 	return put(s, name, len);
 }
 
+/* The name of printf's option is a word of its own, or -vNAME. */
+static bool take_printf_option(struct scan *s)
+{
+	bool is_v = s->at[1] == 'v';
+	const char *name = s->at + 1 + is_v;
+	size_t len = is_v ? setup_name_len(name) : 0;
+
+	s->words = is_v && !len ? WORDS_ONE : WORDS_PLAIN;
+	s->at = name + len;
+	return !len || put(s, name, len);
+}
+
 static void take_sign(struct scan *s)
 {
 	char c = *s->at;
@@ -173,8 +185,6 @@ static void take_sign(struct scan *s)
 	}
 	if (strchr(BLANKS "\n;&|", c))
 		s->is_before_command = false;
-	if (s->words == WORDS_PRINTF && c == '-')
-		s->words = s->at[1] == 'v' ? WORDS_ONE : WORDS_PLAIN;
 	if (c == '\\' && s->at[1])
 		s->at++;
 	s->at++;
@@ -198,6 +208,8 @@ enum err setup_names_given(const char *script, struct path_set *out, struct erro
 			has_room = take_word(&s);
 		else if (setup_name_len(s.at))
 			s.at += setup_name_len(s.at);
+		else if (s.words == WORDS_PRINTF && *s.at == '-')
+			has_room = take_printf_option(&s);
 		else
 			take_sign(&s);
 	}
