@@ -165,6 +165,8 @@ struct sandbox_info {
 	int64_t expires_s; /* seconds of life left; -1: no limit */
 	char root[1024];   /* the absolute path, in the sandbox, of the directory that is shown */
 	struct identity identity;
+	/* the user of commands and files, where one of several was chosen; "": none was */
+	char user[256];
 	char note[200]; /* repaired faults of the sandbox, for people; "": none */
 	/* Why the sandbox, or changes in it, may be lost, for people; "": no known reason. */
 	char warning[300];

@@ -16,6 +16,9 @@
  */
 #define NAME_LEN_MAX 200
 
+/* Separates a user's name. It does not stand in the rest of a name, where it is escaped. */
+#define USER_SIGN '@'
+
 static const char *absolute(const char *variable)
 {
 	const char *path = getenv(variable);
@@ -82,6 +85,10 @@ char *user_journal_dir(const char *asked, const char *provider, const struct san
 	buf_add_byte(&name, '-');
 	add_escaped(&name, sandbox->id);
 	add_escaped(&name, sandbox->root);
+	if (*sandbox->user) {
+		buf_add_byte(&name, USER_SIGN);
+		add_escaped(&name, sandbox->user);
+	}
 	if (name.len > NAME_LEN_MAX)
 		shorten(&name);
 	return dir && !name.failed ? below(dir, buf_text(&name)) : NULL;
@@ -106,12 +113,17 @@ char *user_journal_source(const char *name)
 	const char *aside = strstr(name, ".unreadable-"), *dash = strchr(name, '-');
 	const char *root = strstr(name, "%2F");
 	size_t len = aside ? (size_t)(aside - name) : strlen(name);
+	const char *user = memchr(name, USER_SIGN, len), *end = user ? user : name + len;
 	AUTO_BUF struct buf source = BUF_INIT(PATH_MAX);
 
-	if (!dash || !root || root < dash || len >= NAME_LEN_MAX)
+	if (!dash || !root || root < dash || root > end || len >= NAME_LEN_MAX)
 		return NULL;
 	buf_printf(
 		&source, "%.*s:%.*s:", (int)(dash - name), name, (int)(root - dash - 1), dash + 1);
-	add_unescaped(&source, root, len - (size_t)(root - name));
+	add_unescaped(&source, root, (size_t)(end - root));
+	if (user) {
+		buf_add_string(&source, " as ");
+		add_unescaped(&source, user + 1, (size_t)(name + len - user - 1));
+	}
 	return source.failed ? NULL : strdup(buf_text(&source));
 }

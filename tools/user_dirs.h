@@ -22,13 +22,14 @@ char *user_journals_dir(const char *asked);
 
 /*
  * The directory for the pending changes of this sandbox: in user_journals_dir(), one for each
- * sandbox and shown directory, since changes have paths below that directory.
+ * sandbox and shown directory, since changes have paths below that directory, and for each user
+ * that a mount chose, since changes are made as that user.
  */
 char *user_journal_dir(const char *asked, const char *provider, const struct sandbox_info *sandbox);
 
 /*
- * The reverse, for the last part of such a path: "PROVIDER:ID:/DIRECTORY", allocated. The suffix of
- * a journal that was renamed because it could not be read is left out. NULL: too long to be
- * decoded, or no such name.
+ * The reverse, for the last part of such a path: "PROVIDER:ID:/DIRECTORY", with " as USER" where a
+ * mount chose one, allocated. The suffix of a journal that was renamed because it could not be read
+ * is left out. NULL: too long to be decoded, or no such name.
  */
 char *user_journal_source(const char *name);

@@ -85,6 +85,9 @@ static bool make_id(struct watcher *w, const char *provider, const struct provid
 	add_word(&text, cfg->id);
 	add_word(&text, cfg->path);
 	add_word(&text, cfg->user);
+	/* A client's option may choose the user. */
+	for (const char *const *o = cfg->client_options; o && *o; o++)
+		add_word(&text, *o);
 	const struct block_name hash = block_name(text.bytes, text.len);
 
 	memcpy(w->id, hash.bytes, sizeof w->id);

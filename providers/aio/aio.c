@@ -137,6 +137,9 @@ static enum err aio_connect(const struct provider_config *cfg, const struct call
 		kind = ask_about(a, call, &about, e);
 	if (!kind)
 		kind = check_user(a, cfg->user, about, e);
+	/* The sandbox's own user, asked for or not. */
+	if (!kind)
+		free(take(a->at.user));
 	if (!kind)
 		attachment_remember(&a->at,
 			&(struct sandbox_info){ .state = SANDBOX_RUNNING, .expires_s = -1 });

@@ -89,6 +89,8 @@ static enum err adopt(struct daytona *d, const struct call *call,
 	if (kind)
 		return kind;
 	take_id(d, sandbox);
+	/* The sandbox's own user, asked for or not. */
+	free(take(d->at.user));
 	return address(d, call, sandbox, e);
 }
 

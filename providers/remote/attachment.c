@@ -143,6 +143,7 @@ bool attachment_take_found(struct attachment *a, struct sandbox_info *out)
 void attachment_describe(const struct attachment *a, struct sandbox_info *out)
 {
 	snprintf(out->id, sizeof out->id, "%s", a->id);
+	snprintf(out->user, sizeof out->user, "%s", a->user ? a->user : "");
 	remote_describe(&a->remote, out);
 }
 

@@ -187,6 +187,8 @@ if command -v sudo >/dev/null; then
 	settle
 	is "writes as that user, to its home" "$(stat -c %u "$STORE/file") $(cat "$STORE/file")" "$TEST_UID text"
 	is "and runs commands so" "$(run 'id -u')" "$TEST_UID"
+	like "its journal is its own" "$(sed -n 's/.*"journal": {"dir": "\([^"]*\)".*/\1/p' "$MNT/.sandbox/status")" \
+		"@run[.]$TEST_UID\$"
 	tap_umount "$MNT"
 	like "a password is not asked for" "$(run_as root "$SANDBOX")" \
 		"^sandboxfs: ssh:.*sudo: a password is required; run_as= needs a rule with NOPASSWD in the sudoers of that host$"

@@ -81,6 +81,19 @@ Test(user_dirs, a_journals_name_says_whose_it_is_whatever_the_sandbox_is_called)
 	expect(journal_of("modal", "a%2Fb\n", "/é"), "/j/modal-a%252Fb%0A%2F%C3%A9");
 }
 
+Test(user_dirs, each_user_that_a_mount_chose_has_a_journal)
+{
+	struct sandbox_info info = sandbox;
+
+	strcpy(info.user, "root");
+	expect(user_journal_dir("/j", "ssh", &info), "/j/ssh-i1%2Fhome%2Fuser@root");
+	strcpy(info.user, "a@b:1/");
+	expect(user_journal_dir("/j", "ssh", &info), "/j/ssh-i1%2Fhome%2Fuser@a%40b%3A1%2F");
+	strcpy(info.root, "/home/user@root");
+	info.user[0] = '\0';
+	expect(user_journal_dir("/j", "ssh", &info), "/j/ssh-i1%2Fhome%2Fuser%40root");
+}
+
 Test(user_dirs, long_names_are_cut_and_still_differ)
 {
 	char root[900];
@@ -106,6 +119,9 @@ Test(user_dirs, a_journal_tells_its_sandbox_by_its_name)
 		{ "e2b-abc%2Fhome%2Fuser", "e2b:abc:/home/user" },
 		{ "modal-sb-1%2Fwork%20dir", "modal:sb-1:/work dir" },
 		{ "e2b-abc%2Froot.unreadable-12.000000034", "e2b:abc:/root" },
+		{ "ssh-h%2Fsrv@root", "ssh:h:/srv as root" },
+		{ "ssh-h%2Fsrv@a%40b.unreadable-12.000000034", "ssh:h:/srv as a@b" },
+		{ "ssh-h@%2Fsrv", NULL },
 		{ "something", NULL },
 		{ "some-thing", NULL },
 	};

@@ -67,9 +67,11 @@ Test(watcher, is_nobody_while_another_mount_of_the_same_lives)
 
 Test(watcher, is_another_for_each_thing_that_is_shown)
 {
+	static const char *const options[] = { "run_as=root", NULL };
 	static const struct provider_config others[] = {
 		{ .id = "i2", .path = "/work" },
 		{ .id = "i1", .path = "/work", .user = "root" },
+		{ .id = "i1", .path = "/work", .client_options = options },
 		{ .id = "i1" },
 		{ .id = "i1/work" },
 	};
