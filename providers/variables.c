@@ -11,7 +11,7 @@ static const struct variable variables[] = {
 		"the key, or the JWT, of a container that was started with one" },
 	{ "aio", "SANDBOX_HOST", VARIABLE_URL, "localhost",
 		"the container's host, which may have a port, or a URL" },
-	{ "aio", "SANDBOX_PORT", VARIABLE_OTHER, NULL,
+	{ "aio", "SANDBOX_PORT", VARIABLE_PORT, NULL,
 		"the container's port (8080, else 8090; on another machine 443)" },
 
 	{ "daytona", "DAYTONA_API_KEY", VARIABLE_KEY, NULL, "the key" },
@@ -125,6 +125,9 @@ static struct {
 	char *values[COUNT];
 } hidden;
 
+/* By place in the table. */
+static bool was_chosen[COUNT];
+
 /* One name may be in the environment several times. */
 static void overwrite(const char *name)
 {
@@ -151,6 +154,7 @@ bool variable_choose(const struct variable *v, const char *value)
 {
 	char **place = &hidden.values[v - variables];
 
+	was_chosen[v - variables] = true;
 	if (!hidden.is_hidden)
 		return setenv(v->name, value, 1) == 0;
 	free(*place);
@@ -179,6 +183,11 @@ static const struct variable *find(const char *name)
 bool variable_choose_named(const char *name, const char *value)
 {
 	return variable_choose(find(name), value);
+}
+
+bool variable_is_chosen(const char *name)
+{
+	return was_chosen[find(name) - variables];
 }
 
 const char *variable_set(const char *name)

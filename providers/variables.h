@@ -15,6 +15,7 @@ enum variable_role {
 	VARIABLE_KEY,   /* a key, or one of its halves */
 	VARIABLE_TOKEN, /* replaces a key */
 	VARIABLE_URL,   /* the base URL of the vendor's API */
+	VARIABLE_PORT,  /* a port for that URL, where it has none */
 };
 
 struct variable {
@@ -44,6 +45,9 @@ void variables_hide(void);
 bool variable_choose(const struct variable *v, const char *value);
 /* `name` stands in the table. */
 bool variable_choose_named(const char *name, const char *value);
+
+/* Whether the value of `name`, of the table, was chosen in this process. */
+bool variable_is_chosen(const char *name);
 
 /* NULL: not set. */
 const char *variable_value(const struct variable *v);

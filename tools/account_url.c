@@ -21,9 +21,11 @@ static bool is_url(const char *text)
 	return false;
 }
 
-enum err account_url_use(const struct provider_ops *ops, const char *url, struct error *e)
+enum err account_url_use(
+	const struct provider_ops *ops, const char *id, const char *url, struct error *e)
 {
 	const struct variable *v = variable_of(ops->name, VARIABLE_URL, 0);
+	const struct variable *port = variable_of(ops->name, VARIABLE_PORT, 0);
 
 	if (!url)
 		return ERR_OK;
@@ -33,7 +35,14 @@ enum err account_url_use(const struct provider_ops *ops, const char *url, struct
 	if (!is_url(url))
 		return error_set(e, ERR_INVALID,
 			"%s: '%.150s' is no base URL, as in https://HOST/PATH", ops->name, url);
-	return variable_choose(v, url) ? ERR_OK : error_set(e, ERR_NO_MEMORY, "%s", v->name);
+	if (id && ops->caps & PROVIDER_SINGLE)
+		return error_set(e, ERR_INVALID,
+			"option 'url': %s:%.120s is an address already; leave one of the two out",
+			ops->name, id);
+	/* A port of the environment does not belong to this URL. */
+	return variable_choose(v, url) && (!port || variable_choose(port, ""))
+		? ERR_OK
+		: error_set(e, ERR_NO_MEMORY, "%s", v->name);
 }
 
 enum err account_insecure_use(bool is_insecure, struct error *e)

@@ -8,9 +8,11 @@
 /*
  * Requests of `ops` go to `url` from now on; NULL: no change. The vendor's variable gets the value,
  * so that programs started from here have it, too (variable_choose()). To be called before threads
- * start. ERR_INVALID: not a URL, or the vendor has none.
+ * start. `id`: that of the source; NULL: none. ERR_INVALID: not a URL, or the vendor has none, or
+ * the ID is the address of a sandbox itself.
  */
-enum err account_url_use(const struct provider_ops *ops, const char *url, struct error *e);
+enum err account_url_use(
+	const struct provider_ops *ops, const char *id, const char *url, struct error *e);
 /*
  * From now on, here and in programs started from here, a URL of http may lead to any machine;
  * false: no change.

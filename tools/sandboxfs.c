@@ -662,7 +662,7 @@ static enum err prepare(struct config *config, struct source *source, struct set
 	if (!kind)
 		kind = account_headers_use(source->ops, (const char *const *)config->headers, e);
 	if (!kind)
-		kind = account_url_use(source->ops, config->url, e);
+		kind = account_url_use(source->ops, source->id, config->url, e);
 	if (!kind && config->namespace)
 		kind = namespace_enter(config->namespace, e);
 	if (!kind)

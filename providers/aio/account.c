@@ -97,9 +97,9 @@ static enum err take_host_variable(struct place *p, struct error *e)
 	return len < (int)sizeof text && take_host_port(p, text)
 		? ERR_OK
 		: error_set(e, ERR_INVALID,
-			  "SANDBOX_HOST '%.100s' is no host: a name or an address, which may have "
-			  "a "
-			  "port, or http:// or https:// before it",
+			  "%s '%.100s' is no host: a name or an address, which may have a port, "
+			  "or http:// or https:// before it",
+			  variable_is_chosen("SANDBOX_HOST") ? "option 'url':" : "SANDBOX_HOST",
 			  value);
 }
 

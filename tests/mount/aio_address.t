@@ -49,6 +49,13 @@ export SANDBOX_HOST=127.0.0.1:1
 is "url= is the address of a mount, before the variable" "$? $(cat err)" "0 "
 ok "umount" umount dir
 ok "and --url that of a command" ctl info aio: --url "http://127.0.0.1:$port"
+like "a port of the environment is not of that URL" \
+	"$(SANDBOX_PORT=1 "$SANDBOXCTL" info aio: --url https://127.7.7.7 2>&1)" 'https://127[.]7[.]7[.]7:443/'
+says "a source that is an address takes no URL" 1 \
+	"sandboxctl: option 'url': aio:box_8080 is an address already; leave one of the two out" \
+	"$SANDBOXCTL" info aio:box_8080 --url "http://127.0.0.1:$port"
+says "a wrong URL is not told to be the variable" 1 "sandboxctl: option 'url': 'https://box/path' is no host: \
+a name or an address, which may have a port, or http:// or https:// before it" "$SANDBOXCTL" info aio: --url https://box/path
 export SANDBOX_HOST="http://127.0.0.1:$port/"
 
 "$SANDBOXFS" aio: dir -o "header=X-Gate: open-sesame" 2>err

@@ -24,7 +24,7 @@ static enum err prepare(struct target *t, const struct ctl_common *common, struc
 	};
 	enum err kind = account_insecure_use(common->insecure_http, e);
 
-	return kind ? kind : account_url_use(t->source.ops, common->url, e);
+	return kind ? kind : account_url_use(t->source.ops, t->source.id, common->url, e);
 }
 
 static enum err no_id(const char *word, const struct provider_ops *ops, struct error *e)
