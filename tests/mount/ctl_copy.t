@@ -115,6 +115,9 @@ codes() {
 }
 is "also where nothing could be copied" "$(ctl push --json mixed "$SOURCE:a/../b" 2>/dev/null | codes) \
 $(ctl pull --json "$SOURCE:a/../b" . 2>/dev/null | codes)" "invalid_path invalid_path"
+is "under the name of the one that failed" "$(ctl pull --json "$SOURCE:tree" "$SOURCE:a/../b" . 2>/dev/null | python3 -c '
+import json, sys
+print(*(e["path"] for e in json.load(sys.stdin)["errors"]))')" "$SOURCE:a/../b"
 is "with the code of the agents' protocol" "$(ctl push --json taken clash/good nowhere "$SOURCE" 2>/dev/null | python3 -c '
 import json, sys
 print(*sorted((e["path"], e.get("code")) for e in json.load(sys.stdin)["errors"]))')" "('nowhere', 'file_not_found') ('taken', 'is_directory')"

@@ -48,11 +48,10 @@ static enum err pull_from(
 	return kind;
 }
 
-static enum err pull_word(
-	struct transfer *t, const char *word, const struct destination *to, struct error *e)
+static enum err pull_word(struct transfer *t, const struct destination *to, struct error *e)
 {
 	AUTO_TARGET struct target source = { 0 };
-	enum err kind = target_parse(&source, word, &t->common, e);
+	enum err kind = target_parse(&source, t->word, &t->common, e);
 
 	return kind ? kind : pull_from(t, &source, to, e);
 }
@@ -60,11 +59,14 @@ static enum err pull_word(
 static enum err pull(struct transfer *t, struct error *e)
 {
 	AUTO_DESTINATION struct destination to = { 0 };
-	enum err kind =
-		destination_find(&to, t->words[t->count], t->count == 1, open_here, NULL, e);
+	enum err kind;
 
-	for (size_t n = 0; !kind && n < t->count; n++)
-		kind = pull_word(t, t->words[n], &to, e);
+	t->word = t->words[0];
+	kind = destination_find(&to, t->words[t->count], t->count == 1, open_here, NULL, e);
+	for (size_t n = 0; !kind && n < t->count; n++) {
+		t->word = t->words[n];
+		kind = pull_word(t, &to, e);
+	}
 	return kind;
 }
 

@@ -128,16 +128,16 @@ static enum err push_all(struct transfer *t, struct target *target, struct error
 static enum err push(struct transfer *t, struct error *e)
 {
 	AUTO_TARGET struct target target = { 0 };
-	enum err kind = target_parse(&target, t->words[t->count], &t->common, e);
+	enum err kind;
 
+	t->word = t->words[t->count];
+	kind = target_parse(&target, t->word, &t->common, e);
 	return kind ? kind : push_all(t, &target, e);
 }
 
 static enum err run(struct ctl_run *run, struct error *e)
 {
-	struct transfer t = {
-		.run = run, .is_push = true, .mode_mask = 07777, .example = "project local:demo"
-	};
+	struct transfer t = { .run = run, .mode_mask = 07777, .example = "project local:demo" };
 
 	return transfer_run(&t, push, e);
 }

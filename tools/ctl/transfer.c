@@ -179,7 +179,7 @@ static enum err tell_end(struct transfer *t, enum err kind, struct error *e)
 
 	progress_clear(&t->progress);
 	if (kind)
-		put_failure(t, t->words[t->is_push ? t->count : 0], kind, e->text);
+		put_failure(t, t->word, kind, e->text);
 	json_put_close_list(&t->errors_writer);
 	if (t->common.json && print_result(t, &unprinted))
 		return error_set(e, unprinted.kind, "%s", unprinted.text);

@@ -13,9 +13,9 @@
 struct transfer {
 	struct ctl_run *run;
 	struct ctl_common common;
-	char **words; /* SOURCE... DESTINATION */
-	size_t count; /* number of sources; words[count] is the destination */
-	bool is_push;
+	char **words;     /* SOURCE... DESTINATION */
+	size_t count;     /* number of sources; words[count] is the destination */
+	const char *word; /* the one that an error is of: the sandbox's */
 	uint32_t mode_mask;
 	mode_t base_mask;    /* as in struct copy */
 	const char *example; /* an example of the command's words */
