@@ -141,6 +141,13 @@ docker stop -t 60 "$id" >/dev/null
 is "it ends when it is told to" "$(docker inspect -f '{{.State.ExitCode}}' "$id") $(listed)" "0 $id stopped 7,x=y"
 ok "and is started again" ctl resume "$name"
 is "with its files" "$(ctl exec "$name" 'cat hello')" hello
+old=$(docker exec "$id" pidof sleep)
+docker exec "$id" sh -c 'kill -9 -1'
+sleeps_again() {
+	new=$(docker exec "$id" pidof sleep) && [ "$new" != "$old" ]
+}
+ok "it outlives all its other programs" wait_until "$PATIENCE" sleeps_again
+is "and still ends when it is told to" "$(docker stop -t 60 "$id" >/dev/null; docker inspect -f '{{.State.ExitCode}}' "$id"; ctl resume "$name")" 0
 like "another of its name is not made" "$(ctl create docker --image busybox --name "$id" 2>&1)" "^sandboxctl: docker: .*is already in use"
 is "and leaves it alone" "$(listed)" "$id running 7,x=y"
 says "what sandboxfs did not make is not deleted" 1 \
