@@ -25,6 +25,10 @@ enum err container_inspect(
 	(OPTION_IMAGE | OPTION_ENV | OPTION_LABELS | OPTION_NAME | OPTION_CPUS | OPTION_MEMORY |   \
 		OPTION_PIDS | OPTION_NETWORK | OPTION_BLOCK_NETWORK | OPTION_PORTS)
 
+/*
+ * `id` is a name that no other container gets, or the ID where the user chose the name: another may
+ * have that name by the time when this one is to be deleted.
+ */
 enum err container_create(const struct provider_ops *ops, const struct transport *transport,
 	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e);
 /* The containers that sandboxfs made. */

@@ -161,6 +161,8 @@ enum err container_create(const struct provider_ops *ops, const struct transport
 		kind = make(c, cfg, call, id, made, e);
 	if (kind)
 		return kind;
+	if (cfg->name)
+		strcpy(id, made);
 	kind = ACT(c, call, e, "start", made);
 	if (kind)
 		attachment_discard(ops, cfg, made);

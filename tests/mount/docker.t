@@ -156,6 +156,12 @@ is "so it is there" "$(docker inspect -f '{{.State.Status}}' bare)" running
 ok "the other is deleted" ctl delete "$name"
 ok "twice is as once" ctl delete "$name"
 says "nothing is listed" 0 "[]" ctl list docker --json
+first=$(ctl create docker --image busybox --name again)
+docker rm -f again >/dev/null
+second=$(ctl create docker --image busybox --name again)
+ok "one that was removed is deleted" ctl delete "$first"
+is "and not what has its name now" "docker:$(docker inspect -f '{{.Id}}' again)" "$second"
+ok "which is deleted by its name" ctl delete docker:again
 mkdir "$SCRATCH/mnt.made"
 ok "a mount makes one" "$SANDBOXFS" docker: "$SCRATCH/mnt.made" -o image=busybox,name=mounted,network=none,env=A=b
 is "of its options" "$(docker inspect -f '{{.HostConfig.NetworkMode}} {{.Config.Env}}' mounted)" "none [A=b]"

@@ -75,12 +75,12 @@ fails "one that was removed is gone" deadline "$PATIENCE" sh -c 'echo more >"$1/
 deadline "$PATIENCE" umount "$MNT"
 
 made=$(ctl create podman --image localhost/bare --name made --network none --env A=b --label k=v)
-is "one is made" "$made" podman:made
+is "one is made" "$made" "podman:$(podman inspect -f '{{.Id}}' made)"
 completes "which completes" "podman:made " sandboxfs podman:
 is "with its variable" "$(ctl exec "$made" 'echo $A')" b
 is "and its label" "$(ctl list podman --json | python3 -c 'import json, sys
 print([(box["id"], box["state"], box["labels"]["k"]) for box in json.load(sys.stdin)])')" "[('made', 'running', 'v')]"
-says "no port of it" 1 "sandboxctl: podman:made does not publish port 80; give it when the container is made, as in sandboxctl create podman --port 80" \
+says "no port of it" 1 "sandboxctl: $made does not publish port 80; give it when the container is made, as in sandboxctl create podman --port 80" \
 	ctl url "$made" 80
 ok "it is paused" ctl pause "$made"
 is "which info says" "$(ctl info "$made" --json | field_of state)" paused
