@@ -22,6 +22,9 @@
 #define ASKED_MAX 100
 /* A container's variables. */
 #define VARIABLES_MAX ((size_t)1024 * 1024)
+/* How long a daemon may go on with a container whose maker was ended, and how often it is asked. */
+#define LATE_MS  5000
+#define LATER_MS 100
 
 static enum err open_all(struct command **out, const struct provider_ops *ops,
 	const struct transport *transport, const struct provider_config *cfg, struct error *e)
@@ -112,6 +115,21 @@ static enum err put_variables(
 	return *fd < 0 ? error_errno(e, errno, "a container's variables") : ERR_OK;
 }
 
+/*
+ * The daemon goes on with what its ended program asked for. The container is to be there when the
+ * caller looks for what may have been made.
+ */
+static void await_late(struct command *c, const char *name)
+{
+	const struct call call = { .progress_ms = LATE_MS };
+	const int64_t end_ms = monotonic_ms() + LATE_MS;
+	struct container found;
+
+	strcpy(c->at.id, name);
+	while (container_inspect(c, &call, &found, NULL) == ERR_NOT_FOUND && monotonic_ms() < end_ms)
+		call_sleep(&call, LATER_MS, NULL);
+}
+
 static enum err make(struct command *c, const struct provider_config *cfg, const struct call *call,
 	const char *name, char made[128], struct error *e)
 {
@@ -124,6 +142,8 @@ static enum err make(struct command *c, const struct provider_config *cfg, const
 	put_create(&words, c->transport, cfg, name);
 	if (!kind)
 		kind = command_ask_with(c, call, &words, 0, variables, &answer, e);
+	if (kind == ERR_INTERRUPTED || kind == ERR_TIMEOUT)
+		await_late(c, name);
 	if (kind == ERR_NOT_FOUND)
 		return error_set(e, kind,
 			"%s: the image %.200s is not here; fetch it with: %s pull %.200s", engine,

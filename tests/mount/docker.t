@@ -162,6 +162,27 @@ second=$(ctl create docker --image busybox --name again)
 ok "one that was removed is deleted" ctl delete "$first"
 is "and not what has its name now" "docker:$(docker inspect -f '{{.Id}}' again)" "$second"
 ok "which is deleted by its name" ctl delete docker:again
+mkdir late
+# A daemon that makes the container once its maker is gone and somebody has looked for it.
+cat >late/docker <<END
+#!/bin/sh
+case \$1 in
+create)
+	echo "\$*" | sed "s/.*--name=\([^ ]*\) .*--label=\([^ ]*\) .*/--name=\1 --label=\2/" >"$PWD/late/wanted"
+	exec sleep 100000
+	;;
+esac
+$(command -v docker) "\$@"
+status=\$?
+if mv "$PWD/late/wanted" "$PWD/late/made"; then
+	$(command -v docker) create \$(cat "$PWD/late/made") busybox true
+fi >>"$PWD/late/log" 2>&1
+exit \$status
+END
+chmod 755 late/docker
+like "a container that is late is deleted" "$(PATH=$PWD/late:$PATH ctl create docker --image busybox --progress-timeout 1 2>&1)" \
+	"^sandboxctl: docker: .*one was made, and is deleted"
+says "so none is left" 0 "[]" ctl list docker --json
 mkdir "$SCRATCH/mnt.made"
 ok "a mount makes one" "$SANDBOXFS" docker: "$SCRATCH/mnt.made" -o image=busybox,name=mounted,network=none,env=A=b
 is "of its options" "$(docker inspect -f '{{.HostConfig.NetworkMode}} {{.Config.Env}}' mounted)" "none [A=b]"
