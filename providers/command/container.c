@@ -48,22 +48,19 @@ enum err container_inspect(
 {
 	AUTO_WORDS struct words words = { 0 };
 	AUTO_BUF struct buf answer = { 0 };
-	char made[8];
-	int fields;
 	enum err kind;
 
+	*out = (struct container){ 0 };
 	words_add_all(&words,
 		(const char *const[]){ c->transport->program, "container", "inspect", "--format",
-			"{{.Id}} {{.State.Status}} {{with index .Config.Labels \"" PROVIDER_MARK
-			"\"}}made{{end}}",
+			"{{.Id}} {{.State.Status}} of {{.Image}} " CONTAINER_MARK,
 			"--", c->at.id, NULL });
 	kind = command_ask(c, call, &words, &answer, e);
 	if (kind)
 		return kind;
-	fields = sscanf(buf_text(&answer), "%127s %31s %7s", out->id, out->word, made);
-	if (fields >= 2) {
+	if (sscanf(buf_text(&answer), "%127s %31s of %127[^ ] %63s", out->id, out->word, out->image,
+		    out->mark) >= 2) {
 		out->state = container_state(out->word);
-		out->is_ours = fields == 3;
 		return ERR_OK;
 	}
 	return error_set(e, ERR_PROTOCOL, "%s:%s: its state is '%.60s'", c->at.base.ops->name,

@@ -4,13 +4,18 @@
 #pragma once
 
 #include "providers/command/command.h"
+#include "providers/provider_inside.h"
 
 struct container {
 	char id[128];
 	char word[32]; /* the state, in the program's word */
 	enum sandbox_state state;
-	bool is_ours; /* sandboxfs made it */
+	char image[128]; /* its ID; "": none */
+	char mark[64];   /* the label PROVIDER_MARK, of it or of its image; "": none */
 };
+
+/* The word of a template for the label PROVIDER_MARK, "" where there is none. */
+#define CONTAINER_MARK "{{with .Config}}{{with index .Labels \"" PROVIDER_MARK "\"}}{{.}}{{end}}{{end}}"
 
 /* The state of the program's word. */
 enum sandbox_state container_state(const char *word);

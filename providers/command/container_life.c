@@ -189,18 +189,68 @@ enum err container_create(const struct provider_ops *ops, const struct transport
 	return kind;
 }
 
+/* ---- Whether sandboxfs made it ---- */
+
+/*
+ * `docker commit` puts the labels of a container into an image, and from there they come into that
+ * image's containers: the very mark of its image proves nothing.
+ */
+static enum err is_made(struct command *c, const struct call *call, const char *image,
+	const char *mark, bool *out, struct error *e)
+{
+	AUTO_WORDS struct words words = { 0 };
+	AUTO_BUF struct buf answer = { 0 };
+	enum err kind;
+
+	*out = *mark && *image;
+	if (!*out)
+		return ERR_OK;
+	words_add_all(&words,
+		(const char *const[]){ c->transport->program, "image", "inspect", "--format",
+			CONTAINER_MARK, "--", image, NULL });
+	kind = command_ask(c, call, &words, &answer, e);
+	if (kind)
+		return kind == ERR_NOT_FOUND ? ERR_OK : kind;
+	*out = strncmp(buf_text(&answer), mark, strcspn(buf_text(&answer), "\n")) != 0 ||
+		answer.len <= 1;
+	return ERR_OK;
+}
+
+/* The IDs of the images that have a mark, which are few. */
+static enum err find_marked(
+	struct command *c, const struct call *call, struct buf *images, struct error *e)
+{
+	AUTO_WORDS struct words words = { 0 };
+
+	words_add_all(&words,
+		(const char *const[]){ c->transport->program, "images", "--all", "--quiet",
+			"--no-trunc", "--filter=label=" PROVIDER_MARK, NULL });
+	return command_ask(c, call, &words, images, e);
+}
+
 /* ---- All ---- */
 
 struct listing {
+	struct command *c;
+	const struct call *call;
+	const char *marked; /* of find_marked() */
 	sandbox_sink sink;
 	void *context;
 };
 
-/* "NAME STATE LABELS": docker has a slash before a name. */
+/* "NAME STATE IMAGE MARK LABELS": docker has a slash before a name. */
 static enum err tell(const struct listing *l, char *line, struct error *e)
 {
 	AUTO_LABELS struct labels labels = { 0 };
 	char *name = strsep(&line, " "), *state = line ? strsep(&line, " ") : NULL;
+	char *image = line ? strsep(&line, " ") : NULL, *mark = line ? strsep(&line, " ") : NULL;
+	bool is_ours = true;
+	enum err kind = mark && (!*mark || strstr(l->marked, image))
+		? is_made(l->c, l->call, image, mark, &is_ours, e)
+		: ERR_OK;
+
+	if (kind || !is_ours)
+		return kind;
 	struct json_object *json = line ? json_tokener_parse(line) : NULL;
 	struct sandbox_entry entry = { .id = name + (*name == '/'), .expires_s = -1 };
 
@@ -214,9 +264,9 @@ static enum err tell(const struct listing *l, char *line, struct error *e)
 }
 
 /* Tells of the first IDs, and moves *ids behind them. One that is gone by now is left out. */
-static enum err tell_some(struct command *c, const struct call *call, const struct listing *l,
-	char **ids, struct error *e)
+static enum err tell_some(const struct listing *l, char **ids, struct error *e)
 {
+	struct command *c = l->c;
 	AUTO_WORDS struct words words = { 0 };
 	AUTO_BUF struct buf answer = { 0 };
 	char *id, *line, *rest;
@@ -224,11 +274,13 @@ static enum err tell_some(struct command *c, const struct call *call, const stru
 
 	words_add_all(&words,
 		(const char *const[]){ c->transport->program, "container", "inspect", "--format",
-			"{{.Name}} {{.State.Status}} {{json .Config.Labels}}", "--", NULL });
+			"{{.Name}} {{.State.Status}} {{.Image}} " CONTAINER_MARK
+			" {{json .Config.Labels}}",
+			"--", NULL });
 	for (size_t n = 0; n < ASKED_MAX && (id = strsep(ids, "\n")); n++)
 		if (*id)
 			words_add(&words, "%s", id);
-	kind = command_ask(c, call, &words, &answer, e);
+	kind = command_ask(c, l->call, &words, &answer, e);
 	if (kind && kind != ERR_NOT_FOUND)
 		return kind;
 	kind = ERR_OK;
@@ -244,10 +296,10 @@ enum err container_list(const struct provider_ops *ops, const struct transport *
 	const struct provider_config *cfg, const struct call *call, sandbox_sink sink,
 	void *context, struct error *e)
 {
-	const struct listing l = { sink, context };
 	AUTO_ATTACHMENT struct command *c = NULL;
 	AUTO_WORDS struct words words = { 0 };
 	AUTO_BUF struct buf answer = { 0 };
+	AUTO_BUF struct buf marked = { 0 };
 	enum err kind = open_all(&c, ops, transport, cfg, e);
 
 	words_add_all(&words,
@@ -255,11 +307,15 @@ enum err container_list(const struct provider_ops *ops, const struct transport *
 			"--filter=label=" PROVIDER_MARK, NULL });
 	if (!kind)
 		kind = command_ask(c, call, &words, &answer, e);
+	if (!kind)
+		kind = find_marked(c, call, &marked, e);
 	if (kind)
 		return kind;
+	const struct listing l = { c, call, buf_text(&marked), sink, context };
+
 	buf_text(&answer);
 	for (char *ids = (char *)answer.bytes; !kind && ids && *ids;)
-		kind = tell_some(c, call, &l, &ids, e);
+		kind = tell_some(&l, &ids, e);
 	return kind;
 }
 
@@ -268,11 +324,14 @@ enum err container_delete(const struct provider_ops *ops, const struct transport
 {
 	AUTO_ATTACHMENT struct command *c = NULL;
 	struct container found;
+	bool is_ours = false;
 	enum err kind = command_new(&c, ops, transport, cfg, e);
 
 	if (!kind)
 		kind = container_inspect(c, call, &found, e);
-	if (!kind && !found.is_ours)
+	if (!kind)
+		kind = is_made(c, call, found.image, found.mark, &is_ours, e);
+	if (!kind && !is_ours)
 		return error_set(e, ERR_DENIED,
 			"%s:%s was not made by sandboxfs; remove it with: %s rm --force %s",
 			ops->name, cfg->id, transport->program, cfg->id);

@@ -153,6 +153,16 @@ is "and leaves it alone" "$(listed)" "$id running 7,x=y"
 says "what sandboxfs did not make is not deleted" 1 \
 	"sandboxctl: docker:bare was not made by sandboxfs; remove it with: docker rm --force bare" ctl delete docker:bare
 is "so it is there" "$(docker inspect -f '{{.State.Status}}' bare)" running
+docker commit "$id" snapshot >/dev/null
+docker run -d --name copy --network none snapshot >/dev/null
+is "a container of its image is not of sandboxfs" "$(listed)" "$id running 7,x=y"
+says "and is not deleted" 1 \
+	"sandboxctl: docker:copy was not made by sandboxfs; remove it with: docker rm --force copy" ctl delete docker:copy
+docker rm -f copy >/dev/null
+copy=$(ctl create docker --image snapshot --label thread=8)
+is "one that sandboxfs makes of it is" "$(listed | sort)" "$(printf '%s\n' "$id running 7,x=y" "${copy#docker:} running 8" | sort)"
+ok "and is deleted" ctl delete "$copy"
+docker rmi snapshot >/dev/null
 ok "the other is deleted" ctl delete "$name"
 ok "twice is as once" ctl delete "$name"
 says "nothing is listed" 0 "[]" ctl list docker --json
