@@ -22,6 +22,8 @@
 #define ASKED_MAX 100
 /* A container's variables. */
 #define VARIABLES_MAX ((size_t)1024 * 1024)
+/* A container's labels, with the mark, and ports: words below WORDS_MAX. */
+#define WISHES_MAX 100
 /* How long a daemon may go on with a container whose maker was ended, and how often it is asked. */
 #define LATE_MS  5000
 #define LATER_MS 100
@@ -73,6 +75,33 @@ static void put_network(struct words *w, const struct provider_config *cfg)
 		words_add(w, "--network=%s", names[network]);
 	for (const uint16_t *port = cfg->ports; port && *port; port++)
 		words_add(w, "--publish=127.0.0.1::%u", *port);
+}
+
+static enum err check_wanted(
+	const struct provider_ops *ops, const struct provider_config *cfg, struct error *e)
+{
+	size_t labels = 0, ports = 0;
+	bool is_none = cfg->block_network || cfg->network == NETWORK_NONE;
+
+	while (cfg->labels && cfg->labels[labels])
+		labels++;
+	while (cfg->ports && cfg->ports[ports])
+		ports++;
+	if (!cfg->image)
+		return error_set(e, ERR_INVALID, "%s: '%sNAME' is missing, as in %sdebian:12",
+			ops->name, provider_option_name(cfg, OPTION_IMAGE),
+			provider_option_name(cfg, OPTION_IMAGE));
+	if (ports && (is_none || cfg->network == NETWORK_HOST))
+		return error_set(e, ERR_INVALID,
+			"%s: a container %s publishes no port; leave '%s' out", ops->name,
+			is_none ? "without a network" : "in this machine's network",
+			provider_option_name(cfg, OPTION_PORTS));
+	if (labels + ports > WISHES_MAX)
+		return error_set(e, ERR_INVALID,
+			"%s: a new container takes up to %d labels and ports together, and the label of "
+			"sandboxfs is one of them",
+			ops->name, WISHES_MAX);
+	return ERR_OK;
 }
 
 static void put_create(struct words *w, const struct transport *t,
@@ -171,10 +200,8 @@ enum err container_create(const struct provider_ops *ops, const struct transport
 	char made[128];
 	enum err kind = open_all(&c, ops, transport, cfg, e);
 
-	if (!kind && !cfg->image)
-		kind = error_set(e, ERR_INVALID, "%s: '%sNAME' is missing, as in %sdebian:12",
-			ops->name, provider_option_name(cfg, OPTION_IMAGE),
-			provider_option_name(cfg, OPTION_IMAGE));
+	if (!kind)
+		kind = check_wanted(ops, cfg, e);
 	if (!kind)
 		kind = choose_name(ops, cfg->name, id, e);
 	if (!kind)

@@ -206,6 +206,14 @@ says "which is here" 1 "sandboxctl: docker: the image nowhere/at-all:1 is not he
 	ctl create docker --image nowhere/at-all:1
 says "it does not end by itself" 1 "sandboxctl: docker: a new sandbox cannot be given '--timeout='; leave it out" \
 	ctl create docker --image busybox --timeout 60
+says "a port needs a network" 1 "sandboxctl: docker: a container without a network publishes no port; leave '--port=' out" \
+	ctl create docker --image busybox --port 80 --network none
+says "of its own" 1 "sandboxctl: docker: a container in this machine's network publishes no port; leave '--port=' out" \
+	ctl create docker --image busybox --port 80 --network host
+# shellcheck disable=SC2046 # many words
+says "its labels have an end" 1 \
+	"sandboxctl: docker: a new container takes up to 100 labels and ports together, and the label of sandboxfs is one of them" \
+	ctl create docker --image busybox $(seq -f '--label=l%g=x' 100)
 says "a variable is a line" 1 "sandboxctl: docker: the variable A has an end of line, which it cannot be given" \
 	ctl create docker --image busybox --env 'A=1
 2'
