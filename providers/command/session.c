@@ -71,6 +71,7 @@ enum err session_start(
 	enum err kind = words_check(words, e);
 
 	s->is_kept = flags & SESSION_KEPT;
+	s->is_apart = flags & SESSION_APART;
 	if (!kind)
 		kind = open_socket(&s->fd, &in, e);
 	if (!kind)
@@ -405,7 +406,7 @@ void session_release(struct session *s)
 	cleanup_close(&s->fd);
 	cleanup_close(&s->err);
 	if (s->pid) {
-		kill(s->pid, SIGTERM);
+		kill(s->is_apart ? -s->pid : s->pid, SIGTERM);
 		session_reap(s->pid);
 	}
 	buf_release(&s->said);

@@ -22,7 +22,11 @@
 #define SESSION_SAID_MAX 2000
 
 enum session_flags {
-	SESSION_APART = 1, /* without a terminal: the program cannot ask, and no key ends it */
+	/*
+	 * without a terminal: the program cannot ask, and no key ends it; it is terminated with
+	 * the programs that it started
+	 */
+	SESSION_APART = 1,
 	SESSION_KEPT = 2,  /* standard error is kept in memory until the end, not read */
 };
 
@@ -30,7 +34,7 @@ struct session {
 	pid_t pid; /* 0: none, or already waited for */
 	int fd;    /* standard input and output, which never blocks; -1: closed */
 	int err;   /* standard error: a pipe, or with SESSION_KEPT a file in memory; -1: ended */
-	bool is_kept;
+	bool is_kept, is_apart;
 	struct buf said;  /* text of standard error */
 	struct buf noise; /* output before the mark */
 	int file;         /* the program's descriptor 3, the caller's own; -1: none */

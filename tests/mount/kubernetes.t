@@ -58,6 +58,23 @@ pod home-0 namespace='"default"' containers="{\"main\": $(container "$PWD/one")}
 pod web-0 denies='"pods"'
 completes "who may not see all sees some" "kubernetes:default/home-0 " sandboxfs kubernetes:
 pod web-0 denies='""'
+mkdir silent
+cat >silent/kubectl <<'END'
+#!/bin/sh
+echo $$ >>"${0%/*}/pids"
+exec sleep 100000
+END
+chmod 755 silent/kubectl
+given_up() {
+	PATH=$PWD/silent:$PATH deadline "$PATIENCE" "$SANDBOXCTL" --complete sandboxctl info kubernetes: && [ -s silent/pids ]
+}
+ok "a cluster that is silent completes nothing" wait_until "$PATIENCE" given_up
+ended_all() {
+	while read -r pid; do
+		ended "$pid" || return 1
+	done <silent/pids
+}
+ok "and its kubectl is ended" wait_until "$PATIENCE" ended_all
 is "the ID has the UID" "$(ctl info kubernetes:demos/web-0 --json | field_of id)" demos/web-0@web-0-1
 
 # ---- What may happen to it --------------------------------------------------------------------------

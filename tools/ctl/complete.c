@@ -11,6 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Of the time for a completion: for the end of a program that was asked in vain. */
+#define ENDING_MS 500
+
 /* A word with a character replaced would name something else. */
 static bool is_offered(const struct completion *c, const struct buf *candidate)
 {
@@ -60,6 +63,7 @@ static void offer_sandbox(void *context, const char *id)
 		offer(l->completion, "", source, (size_t)len, l->ops->title);
 }
 
+/* The last means, where the end of a program takes too long as well. */
 static void give_up(int signal)
 {
 	(void)signal;
@@ -68,7 +72,7 @@ static void give_up(int signal)
 
 static void offer_ids(const struct completion *c, const struct provider_ops *ops)
 {
-	const struct call call = { .progress_ms = COMPLETE_SECONDS * 1000 };
+	const struct call call = { .progress_ms = COMPLETE_SECONDS * 1000 - ENDING_MS };
 	struct listing l = { c, ops };
 
 	signal(SIGALRM, give_up);
