@@ -53,8 +53,8 @@ enum err container_inspect(
 	*out = (struct container){ 0 };
 	words_add_all(&words,
 		(const char *const[]){ c->transport->program, "container", "inspect", "--format",
-			"{{.Id}} {{.State.Status}} of {{.Image}} " CONTAINER_MARK,
-			"--", c->at.id, NULL });
+			"{{.Id}} {{.State.Status}} of {{.Image}} " CONTAINER_MARK, "--", c->at.id,
+			NULL });
 	kind = command_ask(c, call, &words, &answer, e);
 	if (kind)
 		return kind;

@@ -15,7 +15,8 @@ struct container {
 };
 
 /* The word of a template for the label PROVIDER_MARK, "" where there is none. */
-#define CONTAINER_MARK "{{with .Config}}{{with index .Labels \"" PROVIDER_MARK "\"}}{{.}}{{end}}{{end}}"
+#define CONTAINER_MARK                                                                             \
+	"{{with .Config}}{{with index .Labels \"" PROVIDER_MARK "\"}}{{.}}{{end}}{{end}}"
 
 /* The state of the program's word. */
 enum sandbox_state container_state(const char *word);

@@ -12,11 +12,10 @@
 
 /*
  * The container's only program: it ends at once when it is told to, and reaps what other programs
- * leave behind. Where there is no sleep(1) it ends instead of spinning; a sleep that was killed, whose
+ * leave behind. Where there is no sleep(1) it ends instead of spinning; one that was killed, whose
  * exit code is above 128, ends nothing.
  */
-#define STAY_ALIVE                                                                                 \
-	"trap 'exit 0' TERM; while sleep 1000 & wait $! || [ $? -gt 128 ]; do :; done"
+#define STAY_ALIVE "trap 'exit 0' TERM; while sleep 1000 & wait $! || [ $? -gt 128 ]; do :; done"
 
 /* The containers in one question, below WORDS_MAX. */
 #define ASKED_MAX 100
@@ -98,8 +97,8 @@ static enum err check_wanted(
 			provider_option_name(cfg, OPTION_PORTS));
 	if (labels + ports > WISHES_MAX)
 		return error_set(e, ERR_INVALID,
-			"%s: a new container takes up to %d labels and ports together, and the label of "
-			"sandboxfs is one of them",
+			"%s: a new container takes up to %d labels and ports together, and the "
+			"label of sandboxfs is one of them",
 			ops->name, WISHES_MAX);
 	return ERR_OK;
 }
@@ -155,7 +154,8 @@ static void await_late(struct command *c, const char *name)
 	struct container found;
 
 	strcpy(c->at.id, name);
-	while (container_inspect(c, &call, &found, NULL) == ERR_NOT_FOUND && monotonic_ms() < end_ms)
+	while (container_inspect(c, &call, &found, NULL) == ERR_NOT_FOUND &&
+		monotonic_ms() < end_ms)
 		call_sleep(&call, LATER_MS, NULL);
 }
 
@@ -238,8 +238,7 @@ static enum err is_made(struct command *c, const struct call *call, const char *
 	kind = command_ask(c, call, &words, &answer, e);
 	if (kind)
 		return kind == ERR_NOT_FOUND ? ERR_OK : kind;
-	*out = strncmp(buf_text(&answer), mark, strcspn(buf_text(&answer), "\n")) != 0 ||
-		answer.len <= 1;
+	*out = strncmp(buf_text(&answer), mark, strlen(mark)) != 0;
 	return ERR_OK;
 }
 

@@ -27,7 +27,7 @@ enum session_flags {
 	 * the programs that it started
 	 */
 	SESSION_APART = 1,
-	SESSION_KEPT = 2,  /* standard error is kept in memory until the end, not read */
+	SESSION_KEPT = 2, /* standard error is kept in memory until the end, not read */
 };
 
 struct session {

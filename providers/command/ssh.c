@@ -33,7 +33,8 @@ static const struct complaint complaints[] = {
 		"into known_hosts" },
 	{ "sudo: a password is required", ERR_DENIED, RULE_WANTED },
 	{ "interactive authentication is required", ERR_DENIED, RULE_WANTED }, /* sudo-rs */
-	{ "you must have a tty", ERR_DENIED, "run_as= needs requiretty off in the sudoers of that host" },
+	{ "you must have a tty", ERR_DENIED,
+		"run_as= needs requiretty off in the sudoers of that host" },
 	{ "sudoers file", ERR_DENIED, RULE_WANTED },
 	{ "is not allowed to", ERR_DENIED, RULE_WANTED },
 	{ "sudo: unknown user", ERR_INVALID, NULL },
