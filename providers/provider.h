@@ -65,6 +65,8 @@ struct provider_config {
 	 * that does not exist; then these calls fail.
 	 */
 	bool account_only;
+	/* No program of the user's own may ask on the terminal: nobody asked for this provider. */
+	bool asks_nobody;
 	/* life to give a sandbox that would end by itself; 0: the vendor's default */
 	int64_t lifetime_s;
 	int64_t progress_ms; /* base/call.h; 0: the default */

@@ -30,11 +30,11 @@ static enum err take_answer(
 enum err command_ask(struct command *c, const struct call *call, const struct words *words,
 	struct buf *out, struct error *e)
 {
-	return command_ask_with(c, call, words, 0, -1, out, e);
+	return command_ask_with(c, call, words, -1, out, e);
 }
 
 enum err command_ask_with(struct command *c, const struct call *call, const struct words *words,
-	unsigned flags, int file, struct buf *out, struct error *e)
+	int file, struct buf *out, struct error *e)
 {
 	AUTO_SESSION struct session s = SESSION_NONE;
 	struct buf *outputs[2] = { out, &s.said };
@@ -43,7 +43,7 @@ enum err command_ask_with(struct command *c, const struct call *call, const stru
 	enum err kind;
 
 	s.file = file;
-	kind = session_start(&s, words, flags, &why);
+	kind = session_start(&s, words, c->asks_nobody ? SESSION_APART : 0, &why);
 	if (kind == ERR_NOT_FOUND)
 		return command_lacks(c, words->argv[0], e);
 	out->max = ANSWER_MAX;
@@ -79,6 +79,7 @@ enum err command_new(struct command **out, const struct provider_ops *ops,
 		return ERR_NO_MEMORY;
 	pthread_mutex_init(&c->kept_lock, NULL);
 	c->transport = transport;
+	c->asks_nobody = cfg->asks_nobody;
 	if (!cfg->id)
 		return error_set(e, ERR_INVALID, "%s: no sandbox is named", ops->name);
 	if (strlen(cfg->id) >= sizeof c->given)
@@ -114,7 +115,7 @@ enum err command_connect(const struct provider_ops *ops, const struct transport 
 enum err command_offer_ids(const struct provider_ops *ops, const struct transport *transport,
 	const struct call *call, id_sink sink, void *context, struct error *e)
 {
-	const struct provider_config all = { .id = "" };
+	const struct provider_config all = { .id = "", .asks_nobody = true };
 	AUTO_ATTACHMENT struct command *c = NULL;
 	AUTO_WORDS struct words words = { 0 };
 	AUTO_BUF struct buf answer = { 0 };
@@ -123,7 +124,7 @@ enum err command_offer_ids(const struct provider_ops *ops, const struct transpor
 
 	words_add_all(&words, transport->names);
 	if (!kind)
-		kind = command_ask_with(c, call, &words, SESSION_APART, -1, &answer, e);
+		kind = command_ask(c, call, &words, &answer, e);
 	if (kind)
 		return kind;
 	buf_text(&answer);

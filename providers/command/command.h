@@ -70,6 +70,7 @@ struct transport {
 struct command {
 	struct attachment at;
 	const struct transport *transport;
+	bool asks_nobody;     /* struct provider_config has it */
 	char given[128];      /* ID of the source */
 	struct words options; /* options from the mount for the program */
 	char dir[40];         /* a directory of this mount for sockets; "": none */
@@ -103,12 +104,9 @@ enum err command_new(struct command **out, const struct provider_ops *ops,
  */
 enum err command_ask(struct command *c, const struct call *call, const struct words *words,
 	struct buf *out, struct error *e);
-/*
- * `flags` are of enum session_flags. `file` is the program's descriptor 3, with a number of
- * spawn_fd(); -1: none.
- */
+/* `file` is the program's descriptor 3, with a number of spawn_fd(); -1: none. */
 enum err command_ask_with(struct command *c, const struct call *call, const struct words *words,
-	unsigned flags, int file, struct buf *out, struct error *e);
+	int file, struct buf *out, struct error *e);
 /* The error of a program that is not installed. */
 enum err command_lacks(const struct command *c, const char *program, struct error *e);
 /* Gives the error that a complaint means; `kind` of `why` stays where no complaint matches. */

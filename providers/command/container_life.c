@@ -170,7 +170,7 @@ static enum err make(struct command *c, const struct provider_config *cfg, const
 
 	put_create(&words, c->transport, cfg, name);
 	if (!kind)
-		kind = command_ask_with(c, call, &words, 0, variables, &answer, e);
+		kind = command_ask_with(c, call, &words, variables, &answer, e);
 	if (kind == ERR_INTERRUPTED || kind == ERR_TIMEOUT)
 		await_late(c, name);
 	if (kind == ERR_NOT_FOUND)

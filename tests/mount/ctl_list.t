@@ -89,6 +89,21 @@ if [ "$PROVIDER" = local ]; then
 	"$SANDBOXCTL" create local >made
 	set -- "$SANDBOXCTL" list
 	is "without a provider, and without a key" "$(with_keys "$@" | sed 1d | cut -d' ' -f1)" "$(cat made)"
+	mkdir silent
+	cat >silent/docker <<'END'
+#!/bin/sh
+read -r _ _ _ _ _ session _ <"/proc/$$/stat"
+[ "$session" != $$ ] || echo apart >"${0%/*}/said"
+exec sleep 100000
+END
+	chmod 755 silent/docker
+	with_keys PATH="$PWD/silent:$PATH" "$@" >out
+	is "a daemon that is silent is left out" "$? $(sed 1d out | cut -d' ' -f1)" "0 $(cat made)"
+	is "and asks nothing on the terminal" "$(cat silent/said)" apart
+	mkdir -p wide/sandboxfs
+	chmod 777 wide/sandboxfs
+	like "a store that is refused is told" "$(with_keys XDG_DATA_HOME="$PWD/wide" "$@" 2>&1 >/dev/null)" \
+		"^sandboxctl: list local: .*: others may write to it; chmod go-w "
 	broken="E2B_API_KEY=e2b_0123456789abcdef0123456789abcdef01234567 E2B_API_URL=http://127.0.0.1:1"
 	# shellcheck disable=SC2086
 	with_keys $broken "$@" >out 2>err

@@ -11,6 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* With all providers: how long a program of the user's own may be silent. */
+#define PROGRAM_MS 5000
+
 struct list_options {
 	const char *provider; /* NULL: all */
 	char **labels;        /* "key=value" or "key", ended by NULL; owned, NULL: none */
@@ -38,6 +41,12 @@ static enum err add(void *context, const struct sandbox_entry *entry, struct err
 
 /* ---- The command ---- */
 
+/* Whether a program of the user's own reaches it, which may be set up or not. */
+static bool is_program(const struct provider_ops *ops)
+{
+	return !*ops->key_names && !(ops->caps & PROVIDER_EMBEDDED);
+}
+
 static enum err list_provider(struct listing *l, const char *provider, struct error *e)
 {
 	AUTO_TARGET struct target t = { 0 };
@@ -45,19 +54,25 @@ static enum err list_provider(struct listing *l, const char *provider, struct er
 
 	if (kind)
 		return kind;
+	if (!l->request->provider && is_program(t.source.ops)) {
+		t.config.asks_nobody = true;
+		if (!t.call.progress_ms)
+			t.call.progress_ms = PROGRAM_MS;
+	}
 	l->provider = t.source.ops->name;
 	return provider_list_sandboxes(t.source.ops, &t.config, &t.call, add, l, e);
 }
 
 /*
- * With all providers: this one cannot list, has no labels, its user has no key for it, or it is not
- * running.
+ * With all providers: this one cannot list, has no labels, its user has no key for it, or it does
+ * not run or answer.
  */
 static bool is_left_out(const struct provider_ops *ops, enum err kind)
 {
 	return kind == ERR_UNSUPPORTED || (kind == ERR_AUTH && !provider_key_is_set(ops)) ||
+		(kind == ERR_TIMEOUT && is_program(ops)) ||
 		((kind == ERR_UNREACHABLE || kind == ERR_DENIED) &&
-			(ops->caps & PROVIDER_SINGLE || !*ops->key_names));
+			(ops->caps & PROVIDER_SINGLE || is_program(ops)));
 }
 
 /*
