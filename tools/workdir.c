@@ -24,8 +24,8 @@ enum err workdir_make(const struct provider_ops *ops, const struct provider_conf
 	struct provider *p = NULL;
 	enum err kind;
 
-	/* The provider's working directory may be missing, too. */
-	parent.path = *dir == '/' ? "/" : NULL;
+	/* A vendor's working directory may be missing, too. The embedded sandbox has no other. */
+	parent.path = *dir == '/' && !(ops->caps & PROVIDER_EMBEDDED) ? "/" : NULL;
 	parent.opening = NULL;
 	buf_add_string(&text, "mkdir -p --");
 	shell_argument(&text, dir);
