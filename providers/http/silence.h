@@ -4,17 +4,19 @@
  *
  * Two signs show a dead connection:
  *
- * - Its peer's kernel acknowledges nothing (sockets.h) for four round trips, or a second where that is
- *   more: neither what was sent nor a probe of keepalive, which asks each second while a request waits
- *   for its answer. That says nothing of the server, so it counts of every request, however long the
- *   answer may take. Where a new connection to the same place stands, and the kernel has sent once more
- *   on the old one since, in vain, that one is dead. During an outage no connection comes about.
- * - A server that answers at once (HTTP_ANSWERS_AT_ONCE) says nothing for as long, on a connection that
- *   was used before. Then the root of the same origin is asked for (GET /) on a new connection. Where
- *   that is answered, and the doubted one says nothing for half as long again, its connection is dead,
- *   though something on the way acknowledges what is sent. A server that is slow as a whole is waited
- *   for. One that is slow at one request is asked twice at most, since a new connection is not doubted
- *   for silence, and each such mistake doubles the time until the next doubt.
+ * - Its peer's kernel acknowledges nothing (sockets.h) for four round trips, or a second where that
+ *   is more: neither what was sent nor a probe of keepalive, which asks each second while a request
+ *   waits for its answer. That says nothing of the server, so it counts of every request, however
+ *   long the answer may take. Where a new connection to the same place stands, and the kernel has
+ *   sent once more on the old one since, in vain, that one is dead. During an outage no connection
+ *   comes about.
+ * - A server that answers at once (HTTP_ANSWERS_AT_ONCE) says nothing for as long, on a connection
+ *   that was used before. Then the root of the same origin is asked for (GET /) on a new
+ *   connection. Where that is answered, and the doubted one says nothing for half as long again,
+ *   its connection is dead, though something on the way acknowledges what is sent. A server that is
+ *   slow as a whole is waited for. One that is slow at one request is asked twice at most, since a
+ *   new connection is not doubted for silence, and each such mistake doubles the time until the
+ *   next doubt.
  *
  * All transfers on a dead connection are given up: those that may be sent twice are sent on a new
  * connection, the others fail with ERR_UNREACHABLE. No later request uses a connection that exists

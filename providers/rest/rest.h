@@ -111,9 +111,10 @@ enum err rest_perform_large(const struct rest *r, const struct call *call,
 	const struct rest_ask *ask, struct json_object **json, struct error *e);
 
 /*
- * Two requests at once, for a program that waits for a file which is uploaded meanwhile: `first` is under way before
- * `second` is sent, which is done whole before the first is read. So the first must not have a form. An error of the
- * second ends the first and is the error; *first_arrived says whether the first may have been done.
+ * Two requests at once, for a program that waits for a file which is uploaded meanwhile: `first` is
+ * under way before `second` is sent, which is done whole before the first is read. So the first
+ * must not have a form. An error of the second ends the first and is the error; *first_arrived says
+ * whether the first may have been done.
  */
 enum err rest_perform_both(const struct rest *r, const struct call *call,
 	const struct rest_ask *first, struct json_object **json, bool *first_arrived,

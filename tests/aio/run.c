@@ -369,7 +369,10 @@ Test(bash, what_changes_nothing_is_sent_again)
 	expect_good(&ran, "out");
 }
 
-/* A program that waits for a file must be ended when that does not come: by its session, which so has to be known. */
+/*
+ * A program that waits for a file must be ended when that does not come: by its session, which so
+ * has to be known.
+ */
 Test(bash, a_file_that_could_not_be_stored_ends_the_program_that_waits)
 {
 	static const struct canned_row rows[] = {

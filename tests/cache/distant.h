@@ -1,7 +1,9 @@
 /*
- * distant.h - a provider that does what the helper does in a scratch directory, and lets a test decide when.
+ * distant.h - a provider that does what the helper does in a scratch directory, and lets a test
+ * decide when.
  *
- * It counts calls and holds them at a gate. Waits have deadlines: a call's own while it is held, 120 s both.
+ * It counts calls and holds them at a gate. Waits have deadlines: a call's own while it is held,
+ * 120 s both.
  */
 #pragma once
 
@@ -40,10 +42,12 @@ struct distant {
 	unsigned syncs;     /* CHANGE_SYNC among them, likewise */
 	size_t apply_bytes; /* of contents in the last apply that arrived */
 	bool hold_fetches, hold_applies;
-	int64_t hasty_ms; /* so long a call is held at most, set before the first; 0: to its own deadline */
+	/* so long a call is held at most, set before the first; 0: to its own deadline */
+	int64_t hasty_ms;
 	bool is_ending; /* the cache ends: a call that arrives by then is not held, but times out */
 	unsigned
-		passing; /* the number of an apply that is let through though they are held; 0: none */
+		/* the number of an apply that is let through though they are held; 0: none */
+		passing;
 	unsigned timing_out;       /* likewise: of one that ends as at its deadline; 0: none */
 	atomic_bool is_cut;        /* nothing reaches it: every call fails at once */
 	enum err refusal;          /* of the next change of contents, or of `refused_op` */
@@ -62,24 +66,30 @@ struct distant {
 	unsigned lose_every;            /* likewise of every so many that are recorded; 0: never */
 	unsigned recorded;              /* of those that were done */
 	atomic_bool tells_no_attrs; /* answers do not say what became of a file: it is gone again */
-	bool does_first; /* what holds applies holds their answers: they are done when they arrive */
+	/* what holds applies holds their answers: they are done when they arrive */
+	bool does_first;
 	atomic_bool looks_late; /* answers tell times and sizes of the moment when they leave */
 	unsigned items;         /* fetched so far */
 	unsigned change_after;  /* so many items, `changing` is written to; 0: never */
 	const char *changing;
 	const enum err *
-		fetch_failures; /* how the next fetches end, which tell nothing, up to an ERR_OK; or NULL */
+		/* how the next fetches end, which tell nothing, up to an ERR_OK; or NULL */
+		fetch_failures;
 	unsigned break_after;     /* so many items, a fetch fails with ERR_IO; 0: never */
 	bool tells_changes;       /* it has a stream of changes: set before the start */
 	bool shows_one_time;      /* all times of files are one, which its clock has not passed */
 	bool changes_at_one_time; /* all directories that it changes say so: set before */
 	unsigned
-		late_most; /* an apply waits for up to so many steps of the test, and no longer than 5 ms */
+		/* an apply waits for up to so many steps of the test, and no longer than 5 ms */
+		late_most;
 	unsigned steps;
 	unsigned
-		copied; /* the number of an apply of one write, of which a copy is kept: set before */
+		/* the number of an apply of one write, of which a copy is kept: set before */
+		copied;
 	struct apply_request copy;
-	/* Set before: called by each list that arrives, before it is done; NULL: nothing happens. */
+	/*
+	 * Set before: called by each list that arrives, before it is done; NULL: nothing happens.
+	 */
 	void (*meanwhile)(struct distant *d, const struct list_request *request);
 	unsigned page_reports; /* how often the kernel would have been told to forget pages */
 };
@@ -136,7 +146,9 @@ unsigned distant_lists(struct distant *d);
 unsigned distant_items(struct distant *d);
 unsigned distant_page_reports(struct distant *d);
 
-/* A file made through the cache, open for writing; or one that is there. Back with distant_close(). */
+/*
+ * A file made through the cache, open for writing; or one that is there. Back with distant_close().
+ */
 struct inode *distant_make(struct distant *d, const char *name);
 struct inode *distant_open(struct distant *d, const char *name);
 /* The same, and its version is known. */

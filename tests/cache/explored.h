@@ -1,5 +1,6 @@
 /*
- * explored.h - a tree in a scratch directory, and a cache that is asked for it as programs do, by path.
+ * explored.h - a tree in a scratch directory, and a cache that is asked for it as programs do, by
+ * path.
  *
  * One at a time, for each test is a process. What fails fails the test.
  */
@@ -35,7 +36,10 @@ void explored_make_dir(const char *path);
 void explored_make_files(const char *dir, unsigned count);
 /* Ten directories of ten directories each, and so on, with `files` in each of the last ones. */
 void explored_make_tree(const char *top, unsigned levels, unsigned files);
-/* So many directories, each with a file "f", whose names are too long for one request together: explored_long_path(). */
+/*
+ * So many directories, each with a file "f", whose names are too long for one request together:
+ * explored_long_path().
+ */
 void explored_make_long_dirs(unsigned count);
 /* In the `n`th of them; to be freed. */
 char *explored_long_path(unsigned n, const char *name);
@@ -55,7 +59,10 @@ void explored_end(void);
 void explored_wait_idle(void);
 /* Until somebody waits for a listing under way to come to `dir`. */
 void explored_await_waiter(const struct inode *dir);
-/* The inode that `path` leads to, by one lookup for each name; NULL: there is none. Nobody forgets it. */
+/*
+ * The inode that `path` leads to, by one lookup for each name; NULL: there is none. Nobody forgets
+ * it.
+ */
 struct inode *explored_find(const char *path);
 /* How many entries `dir` has. */
 size_t explored_count_of(struct inode *dir);

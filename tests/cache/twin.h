@@ -1,9 +1,9 @@
 /*
- * twin.h - one and the same step, done by system calls to a directory of this machine, and through a cache as the kernel
- * would do it.
+ * twin.h - one and the same step, done by system calls to a directory of this machine, and through
+ * a cache as the kernel would do it.
  *
- * What the kernel checks before it asks anybody (that a directory does not move into itself, what may replace what) is the
- * caller's to keep to. Paths are relative, without "." and "..".
+ * What the kernel checks before it asks anybody (that a directory does not move into itself, what
+ * may replace what) is the caller's to keep to. Paths are relative, without "." and "..".
  */
 #pragma once
 

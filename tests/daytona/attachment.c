@@ -1,4 +1,6 @@
-/* The way to the daemon when it does not answer. The control plane is canned; the steps are played. */
+/*
+ * The way to the daemon when it does not answer. The control plane is canned; the steps are played.
+ */
 #include "tests/daytona/fixture.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * fixture.h - a sandbox "i1" of a control plane that is written down, from before there was a proxy: so its daemon is on the
- * same port.
+ * fixture.h - a sandbox "i1" of a control plane that is written down, from before there was a
+ * proxy: so its daemon is on the same port.
  */
 #pragma once
 

@@ -1,4 +1,7 @@
-/* Programs through real shells, fed as the daemon feeds them: text on their standard input, both outputs as one. */
+/*
+ * Programs through real shells, fed as the daemon feeds them: text on their standard input, both
+ * outputs as one.
+ */
 #include "providers/daytona/shell_text.h"
 
 #include "providers/base/cleanup.h"

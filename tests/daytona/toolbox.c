@@ -95,7 +95,10 @@ Test(toolbox, a_shell_that_did_not_start_is_a_failure)
 	cr_expect(eq(int, run(NULL, 0), ERR_PROTOCOL));
 }
 
-/* More than other answers may have. What was printed is no answer to this very request, which is how far it is looked at. */
+/*
+ * More than other answers may have. What was printed is no answer to this very request, which is
+ * how far it is looked at.
+ */
 Test(toolbox, output_may_be_large)
 {
 	static struct canned_row rows[] = { FOUND, { EXECUTE, 200, NULL, NULL } };

@@ -1,6 +1,6 @@
 /*
- * envd_server.h - a daemon on a loopback port that says what is written down for it: raw bytes, whole or cut, at once or
- * byte by byte, to several connections at the same time.
+ * envd_server.h - a daemon on a loopback port that says what is written down for it: raw bytes,
+ * whole or cut, at once or byte by byte, to several connections at the same time.
  */
 #pragma once
 
@@ -25,7 +25,8 @@ struct envd_server {
 	struct envd_row rows[ENVD_ROWS_MAX];
 	size_t count;
 	struct buf requests
-		[ENVD_ROWS_MAX]; /* what each row got, headers and body; for reading after the stop */
+		/* what each row got, headers and body; for reading after the stop */
+		[ENVD_ROWS_MAX];
 	bool used[ENVD_ROWS_MAX], read[ENVD_ROWS_MAX];
 	int connections, unwanted; /* requests for which no row was left */
 	int fd, stop_fd;

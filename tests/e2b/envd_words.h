@@ -1,5 +1,6 @@
 /*
- * envd_words.h - what envd says, byte by byte: written down here by hand and not with the decoder's own schema.
+ * envd_words.h - what envd says, byte by byte: written down here by hand and not with the decoder's
+ * own schema.
  */
 #pragma once
 

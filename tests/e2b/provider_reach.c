@@ -1,4 +1,6 @@
-/* The way to the daemon when it does not answer. The control plane is canned; the steps are played. */
+/*
+ * The way to the daemon when it does not answer. The control plane is canned; the steps are played.
+ */
 #include "providers/e2b/e2b.h"
 #include "providers/http/client.h"
 #include "tests/support/canned.h"
@@ -120,7 +122,9 @@ Test(provider_reach, a_paused_sandbox_is_woken_and_the_step_done_again)
 
 	cr_expect(eq(int, e2b_reach(b, NULL, play_step, &p, &e), ERR_OK), "%s", e.text);
 	cr_expect(eq(sz, p.done, 2));
-	/* Connections from before the pause are dead, and would only be noticed by their silence. */
+	/*
+	 * Connections from before the pause are dead, and would only be noticed by their silence.
+	 */
 	cr_expect(eq(u64, b->account.http->drops, drops + 1));
 }
 

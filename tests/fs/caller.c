@@ -58,7 +58,10 @@ Test(caller, a_stat_that_is_cut_is_refused)
 		cr_expect(not(caller_parse(plain, texts[i], &c)), "row %zu", i);
 }
 
-/* As Linux wrote them: 4 is PF_EXITING, 0x400 PF_SIGNALED, which the threads of exit_group(2) have as well. */
+/*
+ * As Linux wrote them: 4 is PF_EXITING, 0x400 PF_SIGNALED, which the threads of exit_group(2) have
+ * as well.
+ */
 Test(caller, how_a_process_ends_is_known_from_its_exit_code)
 {
 	static const struct {
@@ -206,7 +209,9 @@ static bool was_killed(int by)
 	bool result;
 
 	if (!child) {
-		/* A shell without a terminal starts what runs in the background with QUIT ignored. */
+		/*
+		 * A shell without a terminal starts what runs in the background with QUIT ignored.
+		 */
 		signal(by, SIG_DFL);
 		raise(by);
 		_exit(9);

@@ -1,6 +1,6 @@
 /*
- * What follows the colon of a source, as the providers read it who have IDs of their own form: an ID is a part of it from its
- * beginning, and what follows it is nothing or a colon.
+ * What follows the colon of a source, as the providers read it who have IDs of their own form: an
+ * ID is a part of it from its beginning, and what follows it is nothing or a colon.
  */
 #include "providers/provider.h"
 

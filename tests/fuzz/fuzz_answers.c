@@ -1,8 +1,9 @@
 /*
  * What a client is sent: every decoder of an answer, and whole answers to a client's calls.
  *
- * A record has one spelling, so whatever is decoded must encode to the same bytes again. Of the input's first byte, bits
- * 0, 1 and 3 choose the verb that is asked, and bit 2 whether the rest is a stream of frames or the records of one.
+ * A record has one spelling, so whatever is decoded must encode to the same bytes again. Of the
+ * input's first byte, bits 0, 1 and 3 choose the verb that is asked, and bit 2 whether the rest is
+ * a stream of frames or the records of one.
  */
 #include "providers/base/base64.h"
 #include "providers/base/cleanup.h"

@@ -1,8 +1,10 @@
 /*
- * What E2B's daemon says: envelopes in pieces, what compressed ones hold, the messages in them, and its refusals.
+ * What E2B's daemon says: envelopes in pieces, what compressed ones hold, the messages in them, and
+ * its refusals.
  *
- * The first byte of the input says how long the pieces are, and with its highest bit whether messages may be compressed;
- * the rest is a stream, then a refusal. Pieces must not matter: read at once, the same comes out.
+ * The first byte of the input says how long the pieces are, and with its highest bit whether
+ * messages may be compressed; the rest is a stream, then a refusal. Pieces must not matter: read at
+ * once, the same comes out.
  */
 #include "providers/e2b/envd_process.h"
 #include "providers/e2b/envelope.h"

@@ -1,6 +1,6 @@
 /*
- * What Runloop streams of a command: server-sent events in pieces. The input's first byte says how long these are; what
- * comes out must not depend on it.
+ * What Runloop streams of a command: server-sent events in pieces. The input's first byte says how
+ * long these are; what comes out must not depend on it.
  */
 #include "providers/base/cleanup.h"
 #include "providers/runloop/devbox_events.h"

@@ -1,6 +1,7 @@
 /*
- * What Modal's servers say: messages in pieces, and how a call ended. The input's first byte says how long the pieces are,
- * which must not matter. The rest is a stream, the text of either trailer, and what is in grpc-status-details-bin.
+ * What Modal's servers say: messages in pieces, and how a call ended. The input's first byte says
+ * how long the pieces are, which must not matter. The rest is a stream, the text of either trailer,
+ * and what is in grpc-status-details-bin.
  */
 #include "providers/base/base64.h"
 #include "providers/base/cleanup.h"

@@ -1,9 +1,10 @@
 /*
- * A segment of a journal, damaged in any way: it is read up to where it can be, what it says of its entries holds, and it
- * is used again.
+ * A segment of a journal, damaged in any way: it is read up to where it can be, what it says of its
+ * entries holds, and it is used again.
  *
- * Input: the first byte says what the rest is. 0: the bytes of a segment. Else records of which the hashes are made right
- * here, since nobody guesses them: each the type, the number it carries, the lengths of its text and data, and both.
+ * Input: the first byte says what the rest is. 0: the bytes of a segment. Else records of which the
+ * hashes are made right here, since nobody guesses them: each the type, the number it carries, the
+ * lengths of its text and data, and both.
  */
 #include "cache/journal/segment.h"
 #include "providers/base/buf.h"

@@ -1,6 +1,7 @@
 /*
- * What control planes say: JSON, and what each vendor reads of it; a time; a header; the text of a shell between marks.
- * The input's first byte says which; what is read must be sound whatever was said.
+ * What control planes say: JSON, and what each vendor reads of it; a time; a header; the text of a
+ * shell between marks. The input's first byte says which; what is read must be sound whatever was
+ * said.
  */
 #include "providers/aio/verdict.h"
 #include "providers/base/cleanup.h"

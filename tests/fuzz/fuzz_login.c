@@ -1,4 +1,7 @@
-/* The file of a vendor's own program, or any other in its place. The input's first byte says which vendor's. */
+/*
+ * The file of a vendor's own program, or any other in its place. The input's first byte says which
+ * vendor's.
+ */
 #include "providers/daytona/account.h"
 #include "providers/e2b/account.h"
 #include "providers/langsmith/account.h"

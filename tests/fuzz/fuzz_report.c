@@ -1,7 +1,7 @@
 /*
- * What a sandbox's shell reports at an attach, and the helper's hello behind that. The first byte says how long the pieces
- * are, which must not matter, the second how the shell ended, in what coding the answer comes and what standard error
- * takes: the rest is the output.
+ * What a sandbox's shell reports at an attach, and the helper's hello behind that. The first byte
+ * says how long the pieces are, which must not matter, the second how the shell ended, in what
+ * coding the answer comes and what standard error takes: the rest is the output.
  */
 #include "providers/remote/script.h"
 

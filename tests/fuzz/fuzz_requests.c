@@ -1,5 +1,6 @@
 /*
- * What a helper is sent: every decoder of a request, and a whole stream served on a scratch directory.
+ * What a helper is sent: every decoder of a request, and a whole stream served on a scratch
+ * directory.
  *
  * A request has one spelling, so whatever is decoded must encode to the same bytes again.
  */

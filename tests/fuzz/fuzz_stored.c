@@ -1,8 +1,9 @@
 /*
- * What lies on the local disk beside the blocks, damaged in any way: the table of file versions, the filter of names and
- * the sum of what blocks take.
+ * What lies on the local disk beside the blocks, damaged in any way: the table of file versions,
+ * the filter of names and the sum of what blocks take.
  *
- * Whatever stood there, what is noted from then on is found, and nothing else is found by its place.
+ * Whatever stood there, what is noted from then on is found, and nothing else is found by its
+ * place.
  */
 #include "cache/blocks/budget.h"
 #include "cache/blocks/filter.h"

@@ -1,6 +1,7 @@
 /*
- * Answers and events of a sandbox that lies about what stands where, and changes of ours among them: the input is a row of
- * steps of four bytes each, on few names and few inodes. The tree stays a tree, and every walk in it ends.
+ * Answers and events of a sandbox that lies about what stands where, and changes of ours among
+ * them: the input is a row of steps of four bytes each, on few names and few inodes. The tree stays
+ * a tree, and every walk in it ends.
  */
 #include "cache/tree/tree.h"
 

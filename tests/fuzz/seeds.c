@@ -1,4 +1,6 @@
-/* Writes a few good inputs for each fuzzer into DIRECTORY/NAME_OF_THE_FUZZER/: `seeds DIRECTORY`. */
+/*
+ * Writes a few good inputs for each fuzzer into DIRECTORY/NAME_OF_THE_FUZZER/: `seeds DIRECTORY`.
+ */
 #include "cache/journal/segment.h"
 #include "cache/blocks/block_index.h"
 #include "providers/base/base64.h"
@@ -360,7 +362,10 @@ static void save_stored(const char *dir)
 	save(dir, "fuzz_stored", "sum", &sum);
 }
 
-/* ---- A segment of a journal: as it lies in its file, and as records of which the hashes are made ---- */
+/*
+ * ---- A segment of a journal: as it lies in its file, and as records of which the hashes are made
+ * ----
+ */
 
 static void add_whole(struct buf *out, struct record *r, uint64_t number)
 {
@@ -447,7 +452,10 @@ static void save_grpc(const char *dir)
 	save(dir, "fuzz_grpc", "wish", &wish);
 }
 
-/* ---- What a shell reports at an attach: how it is cut and how it ended, its fields, the hello ---- */
+/*
+ * ---- What a shell reports at an attach: how it is cut and how it ended, its fields, the hello
+ * ----
+ */
 
 static void add_field(struct buf *out, const char *field)
 {

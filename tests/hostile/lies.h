@@ -42,7 +42,10 @@ struct lies {
 	bool is_earlier; /* the request came before the directory was removed */
 	/* An answer that would make a ring of directories: it is to come after its events. */
 	bool is_ring;
-	/* Frames of lists, by their first directory: an old one may come again in place of a new one. */
+	/*
+	 * Frames of lists, by their first directory: an old one may come again in place of a new
+	 * one.
+	 */
 	struct old_frame {
 		char *path;
 		struct buf bytes;

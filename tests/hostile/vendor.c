@@ -3,10 +3,10 @@
  *
  *	vendor VENDOR ID SECONDS SEED
  *
- * Some threads list sandboxes, attach, look, run commands, read and change files, ask for URLs, make
- * sandboxes and delete them again. Whatever comes back, each call ends, and a string that is handed
- * on is one. How many calls there were, and the slowest, is printed. Exit status 1: a call took
- * longer than three minutes.
+ * Some threads list sandboxes, attach, look, run commands, read and change files, ask for URLs,
+ * make sandboxes and delete them again. Whatever comes back, each call ends, and a string that is
+ * handed on is one. How many calls there were, and the slowest, is printed. Exit status 1: a call
+ * took longer than three minutes.
  */
 #include "providers/base/cleanup.h"
 #include "providers/provider.h"

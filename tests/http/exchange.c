@@ -273,7 +273,10 @@ static unsigned char byte_at(uint64_t offset)
 	return (unsigned char)(offset ^ offset >> 8 ^ offset >> 16);
 }
 
-/* Does not block while the client takes nothing: says so by the pipe, once, when half a second brought no room. */
+/*
+ * Does not block while the client takes nothing: says so by the pipe, once, when half a second
+ * brought no room.
+ */
 static void answer_long(struct peer *p)
 {
 	char head[100];
@@ -349,7 +352,9 @@ static void answer_as_asked(struct peer *p)
 	if (p->number == 0) {
 		peer_read_request(p);
 		peer_say(p, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n");
-		/* Until the other one has been here: its body proves that it came without a reader. */
+		/*
+		 * Until the other one has been here: its body proves that it came without a reader.
+		 */
 		while (p->server->requests < 2)
 			poll(NULL, 0, 1);
 		peer_say(p, "both");

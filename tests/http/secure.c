@@ -284,8 +284,8 @@ Test(http_secure, http_2_can_be_required)
 }
 
 /*
- * A connection has room for 100 streams, as those of gRPC's servers have. What finds no room there gets another connection,
- * of which there are at most 64.
+ * A connection has room for 100 streams, as those of gRPC's servers have. What finds no room there
+ * gets another connection, of which there are at most 64.
  */
 Test(http_secure, long_streams_starve_no_short_requests)
 {

@@ -187,7 +187,10 @@ int unused_port(void)
 {
 	int port;
 
-	/* Bound to the end of the process: no test beside this one, and no end of a connection, gets the port. */
+	/*
+	 * Bound to the end of the process: no test beside this one, and no end of a connection,
+	 * gets the port.
+	 */
 	bound(&port);
 	return port;
 }

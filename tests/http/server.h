@@ -1,5 +1,6 @@
 /*
- * server.h - a server on a port of this machine that does what a test says, well or badly; one thread for each connection.
+ * server.h - a server on a port of this machine that does what a test says, well or badly; one
+ * thread for each connection.
  */
 #pragma once
 
@@ -56,7 +57,10 @@ bool peer_say(struct peer *p, const char *text);
 void peer_wait_end(struct peer *p);
 /* From a test: waits until the handler of connection `number` is done. */
 void server_join_peer(struct server *s, int number);
-/* Packets that come to the socket are dropped, and acknowledged by nobody, until they are let in again. */
+/*
+ * Packets that come to the socket are dropped, and acknowledged by nobody, until they are let in
+ * again.
+ */
 void socket_lose(int fd);
 void socket_find_again(int fd);
 /* When the handler is done it is closed so that the client gets a reset. */

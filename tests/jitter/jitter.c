@@ -2,9 +2,10 @@
  * jitter.c - delays some calls of the programs it is preloaded into, as a busy machine does
  * (make test JITTER=SEED): what is right only while a thread is quick enough shows in a few runs.
  *
- * Some threads are slow often, most now and then, and some run only when a core has nothing else to do: such a thread
- * stops anywhere, also between two lines of a test. In each process some places of the code are slow every other time,
- * so that what must not be slow just there shows. No two runs are the same, whatever the seed.
+ * Some threads are slow often, most now and then, and some run only when a core has nothing else to
+ * do: such a thread stops anywhere, also between two lines of a test. In each process some places
+ * of the code are slow every other time, so that what must not be slow just there shows. No two
+ * runs are the same, whatever the seed.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -43,7 +44,8 @@ struct thread {
 	bool is_idle;    /* runs only when a core has nothing else to do */
 	unsigned calls;
 	unsigned
-		slowness; /* 0: a shell's, and of the other programs that a test or a command runs */
+		/* 0: a shell's, and of the other programs that a test or a command runs */
+		slowness;
 };
 
 static __thread struct thread self;
@@ -92,8 +94,8 @@ static void begin_thread(void)
 }
 
 /*
- * False: the thread has waited for a core for longer than it may. Where many programs are busy, such
- * a thread runs for 10 ms of 30 s, which a request's deadline on progress does not allow.
+ * False: the thread has waited for a core for longer than it may. Where many programs are busy,
+ * such a thread runs for 10 ms of 30 s, which a request's deadline on progress does not allow.
  */
 static bool may_wait_longer(void)
 {

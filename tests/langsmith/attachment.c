@@ -94,7 +94,9 @@ Test(langsmith_reach, a_user_starts_what_stopped_meanwhile)
 
 #define TOO_MANY "{\"detail\":{\"error\":\"QuotaExceeded\",\"message\":\"cpu limit reached\"}}"
 
-/* Nothing was started by then, so it is asked again when the service says, as often as any request. */
+/*
+ * Nothing was started by then, so it is asked again when the service says, as often as any request.
+ */
 Test(langsmith_reach, a_start_that_is_one_too_many_is_tried_again_when_the_service_says)
 {
 	static const struct canned_row rows[] = {

@@ -37,7 +37,10 @@ void fixture_find(const struct canned_row *rows, size_t count, const char *user)
 #define FIND(rows)          fixture_find(rows, sizeof(rows) / sizeof *(rows), NULL)
 #define FIND_AS(rows, user) fixture_find(rows, sizeof(rows) / sizeof *(rows), user)
 
-/* Fails the test unless exactly the rows were asked for. Requests can be looked at until fixture_end(). */
+/*
+ * Fails the test unless exactly the rows were asked for. Requests can be looked at until
+ * fixture_end().
+ */
 void fixture_stop(void);
 /* A suite's .fini. */
 void fixture_end(void);

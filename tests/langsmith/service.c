@@ -5,7 +5,10 @@
 
 #include <stdio.h>
 
-/* Much more than what waits for its reader (HTTP_WINDOW), so some of it was read when a connection breaks half-way. */
+/*
+ * Much more than what waits for its reader (HTTP_WINDOW), so some of it was read when a connection
+ * breaks half-way.
+ */
 #define FILE_LEN ((size_t)8 * 1024 * 1024)
 #define ADMIN    "SANDBOXFS_TEST_LANGSMITH_ADMIN"
 

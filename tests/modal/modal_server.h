@@ -1,5 +1,6 @@
 /*
- * modal_server.h - Modal's test server, for one test: started and announced, asked and troubled through its admin port.
+ * modal_server.h - Modal's test server, for one test: started and announced, asked and troubled
+ * through its admin port.
  */
 #pragma once
 
@@ -19,7 +20,9 @@ void modal_server_stop(struct modal_server *s);
 /* Makes a sandbox and attaches to it. */
 void modal_server_attach(struct modal_server *s);
 
-/* `action`: JSON as tests/servers/lib/faults.mjs has it, for the next `times` calls of this method. */
+/*
+ * `action`: JSON as tests/servers/lib/faults.mjs has it, for the next `times` calls of this method.
+ */
 void modal_server_fault(struct modal_server *s, const char *method, const char *action, int times);
 void modal_server_mend(struct modal_server *s);
 /* How many calls of this method came since the last reset; NULL: of all. */

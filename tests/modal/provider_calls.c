@@ -373,7 +373,10 @@ static enum err list_patiently(struct error *e)
 	return list_within(&call, e);
 }
 
-/* As a number: each that serves has as many as the next, and the command that counts them is always there. */
+/*
+ * As a number: each that serves has as many as the next, and the command that counts them is always
+ * there.
+ */
 static char *count_of_helpers(void)
 {
 	return modal_server_run(&server,

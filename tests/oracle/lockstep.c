@@ -83,7 +83,10 @@ static char moved(const struct timespec *before, const struct timespec *after)
 	return "-=+"[compare_times(after, before) + 1];
 }
 
-/* Whether a read must or must not move it: where relatime compares it with a moment ago, either is right. */
+/*
+ * Whether a read must or must not move it: where relatime compares it with a moment ago, either is
+ * right.
+ */
 static bool is_far(const struct timespec *t)
 {
 	time_t away = time(NULL) - t->tv_sec;
@@ -126,7 +129,10 @@ static void describe_point(const struct lockstep *l, bool with_atime, const stru
 		text_add(out, "    %s\n", before->there ? "another than before" : "new");
 }
 
-/* Whether the access time of this point is what the call said, and so comparable whatever the rules. */
+/*
+ * Whether the access time of this point is what the call said, and so comparable whatever the
+ * rules.
+ */
 static bool says_atime(const struct call *c, bool done, int point, const struct stat *after)
 {
 	return done && c->op->uses & SETS_ATIME && c->times[0].tv_nsec != UTIME_OMIT &&
@@ -329,7 +335,10 @@ static bool compare_trees(
 	return false;
 }
 
-/* From behind, a file that is open without a name may still have one, elsewhere: links are not counted there. */
+/*
+ * From behind, a file that is open without a name may still have one, elsewhere: links are not
+ * counted there.
+ */
 static bool compare_all(struct lockstep *l)
 {
 	struct stat_rules behind = l->rules;

@@ -1,5 +1,6 @@
 /*
- * lockstep.h - a trace on two directories at once: each call on A, then on B, then everything it said compared.
+ * lockstep.h - a trace on two directories at once: each call on A, then on B, then everything it
+ * said compared.
  */
 #pragma once
 
@@ -19,8 +20,10 @@ struct lockstep {
 	struct behind writer;
 	struct trace trace;
 	struct stat_rules rules;
-	bool times_are_coarse; /* the clock of B's files moves in ticks: wait for one before a change is looked for */
-	bool changes_follow; /* A's times are provisional until an fsync: it comes before they are compared */
+	/* the clock of B's files moves in ticks: wait for one before a change is looked for */
+	bool times_are_coarse;
+	/* A's times are provisional until an fsync: it comes before they are compared */
+	bool changes_follow;
 	unsigned tree_every, times_every;
 	unsigned long first, count; /* steps */
 	const struct op *without[OPS_MAX];
@@ -36,7 +39,10 @@ struct lockstep {
 	struct text difference; /* empty: none */
 };
 
-/* From a clean beginning. true: no difference; else failed_step and difference. Leaves nothing on either side. */
+/*
+ * From a clean beginning. true: no difference; else failed_step and difference. Leaves nothing on
+ * either side.
+ */
 bool lockstep_run(struct lockstep *l);
 
 /* Ends the process with a message when one call takes longer than `seconds`. */

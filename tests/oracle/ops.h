@@ -21,7 +21,10 @@ static inline int op_at(struct side *s, const struct where *w)
 	return fchdir(s->root) ? -1 : AT_FDCWD;
 }
 
-/* For calls that take a path alone: the working directory becomes the one the path starts from. false: it cannot. */
+/*
+ * For calls that take a path alone: the working directory becomes the one the path starts from.
+ * false: it cannot.
+ */
 static inline bool op_enter(struct side *s, const struct where *w, struct outcome *o)
 {
 	return outcome_take(o, fchdir(w->base == BASE_SLOT ? s->slot[w->slot] : s->root)) == 0;

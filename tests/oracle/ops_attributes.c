@@ -1,5 +1,6 @@
 /*
- * ops_attributes.c - calls about what is known of a file: stat, mode, owner, times, attributes, locks.
+ * ops_attributes.c - calls about what is known of a file: stat, mode, owner, times, attributes,
+ * locks.
  */
 #include "tests/oracle/ops.h"
 
@@ -96,7 +97,10 @@ static void run_chown(struct side *s, const struct call *c, struct outcome *o)
 	outcome_take(o, fchownat(AT(0), c->uid, c->gid, c->flags));
 }
 
-/* Apart from the others, since for somebody else's set-group-id file a FUSE kernel answers it alone. */
+/*
+ * Apart from the others, since for somebody else's set-group-id file a FUSE kernel answers it
+ * alone.
+ */
 static void run_chown_nothing(struct side *s, const struct call *c, struct outcome *o)
 {
 	outcome_take(o, fchownat(AT(0), (uid_t)-1, (gid_t)-1, c->flags));
@@ -138,7 +142,10 @@ static void run_setxattr(struct side *s, const struct call *c, struct outcome *o
 		outcome_take(o, lsetxattr(c->at[0].path, c->text, value, len, c->choice));
 }
 
-/* A removed directory that is still open keeps its attributes on a mount, but not the extended ones. */
+/*
+ * A removed directory that is still open keeps its attributes on a mount, but not the extended
+ * ones.
+ */
 static bool is_removed_directory(int fd)
 {
 	struct stat st;

@@ -21,7 +21,9 @@ static void run_open(struct side *s, const struct call *c, struct outcome *o)
 		openat(AT(0), c->choice | c->flags | O_NONBLOCK | O_CLOEXEC, c->mode), o);
 }
 
-/* What only an O_PATH descriptor still leads to: nobody tells a FUSE file system that there is one. */
+/*
+ * What only an O_PATH descriptor still leads to: nobody tells a FUSE file system that there is one.
+ */
 static bool is_forgotten(int fd)
 {
 	struct stat st;
@@ -66,7 +68,10 @@ static void take_data(struct outcome *o, long len)
 		text_add_data(&o->facts, buffer, (size_t)len);
 }
 
-/* A directory cannot be read, but which error says so depends on how far into it the file system counts. */
+/*
+ * A directory cannot be read, but which error says so depends on how far into it the file system
+ * counts.
+ */
 static void rewind_directory(int fd)
 {
 	struct stat st;
@@ -140,8 +145,8 @@ static void run_lseek(struct side *s, const struct call *c, struct outcome *o)
 }
 
 /*
- * Where data and holes lie is the file system's affair; what it says must not contradict the contents: all that is
- * called a hole reads as zeros, and a search ends within the file.
+ * Where data and holes lie is the file system's affair; what it says must not contradict the
+ * contents: all that is called a hole reads as zeros, and a search ends within the file.
  */
 static void run_seek_hole(struct side *s, const struct call *c, struct outcome *o)
 {

@@ -1,10 +1,11 @@
 /*
- * oracle.c - replays one random trace of system calls on a mount (A) and on a plain directory (B) and compares.
+ * oracle.c - replays one random trace of system calls on a mount (A) and on a plain directory (B)
+ * and compares.
  *
  *	oracle [--seed=N] [--ops=N] A B
  *
- * Exit status: 0 no difference, 1 a difference (printed with the calls that led to it), 2 it could not be tried, 3 a call
- * did not return.
+ * Exit status: 0 no difference, 1 a difference (printed with the calls that led to it), 2 it could
+ * not be tried, 3 a call did not return.
  */
 #include "tests/oracle/lockstep.h"
 
@@ -170,7 +171,10 @@ static void take_without(struct lockstep *l, const char *list)
 	free(words);
 }
 
-/* Newer kernels give two changes different times when someone looked in between, older ones only every few ms. */
+/*
+ * Newer kernels give two changes different times when someone looked in between, older ones only
+ * every few ms.
+ */
 static bool has_coarse_times(int dir)
 {
 	static const char name[] = "oracle-clock";

@@ -127,7 +127,8 @@ void text_add_stat(struct text *t, const struct stat *st, const struct stat_rule
 	if (rules->rdev && (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode)))
 		text_add(t, " rdev=%u:%u", major(st->st_rdev), minor(st->st_rdev));
 	if (S_ISFIFO(
-		    st->st_mode)) { /* what passes through it never reaches the file system, nor does its time */
+		    /* what passes through it never reaches the file system, nor does its time */
+		    st->st_mode)) {
 		text_add(t, "\n");
 		return;
 	}

@@ -1,8 +1,10 @@
 /*
- * outcome.h - what one call did, in a form in which two sides can be compared and a person can read the difference.
+ * outcome.h - what one call did, in a form in which two sides can be compared and a person can read
+ * the difference.
  *
- * Besides the return value and errno everything is text, one fact to a line: equal outcomes are equal bytes. What may
- * rightly differ between two directories (inode numbers, the time of day) is left out or named instead of shown.
+ * Besides the return value and errno everything is text, one fact to a line: equal outcomes are
+ * equal bytes. What may rightly differ between two directories (inode numbers, the time of day) is
+ * left out or named instead of shown.
  */
 #pragma once
 
@@ -44,7 +46,10 @@ struct stat_rules {
 	bool nlink; /* how many names a file has */
 };
 
-/* mode, links, owner, size and times. A time of today is "now"; every other one was set and is shown exactly. */
+/*
+ * mode, links, owner, size and times. A time of today is "now"; every other one was set and is
+ * shown exactly.
+ */
 void text_add_stat(struct text *t, const struct stat *st, const struct stat_rules *rules);
 
 uint64_t hash_bytes(const void *bytes, size_t len);

@@ -23,7 +23,10 @@ static const struct {
 	{ .uid = 20002, .gid = 20002, .groups_count = 1, .groups = { 20001 } },
 };
 
-/* The bare system calls change this thread alone, and only effective numbers: root can be taken back. */
+/*
+ * The bare system calls change this thread alone, and only effective numbers: root can be taken
+ * back.
+ */
 void become(int user)
 {
 	static _Thread_local int now;

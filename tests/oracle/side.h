@@ -1,8 +1,8 @@
 /*
  * side.h - one of the two directories a trace is replayed on, and who replays it.
  *
- * The trace works in a folder a few levels below the directory it was given, so that the ".." of its links and paths
- * stay inside. One thread makes all calls.
+ * The trace works in a folder a few levels below the directory it was given, so that the ".." of
+ * its links and paths stay inside. One thread makes all calls.
  */
 #pragma once
 
@@ -27,7 +27,9 @@ bool side_open(struct side *s, const char *name, const char *path);
 bool side_begin(struct side *s);
 /* The folder that a trace works in below another way to the same directory; -1: errno. */
 int side_open_work(int top);
-/* fsync of each descriptor of the trace; of what a path names, where that is a file or a directory. */
+/*
+ * fsync of each descriptor of the trace; of what a path names, where that is a file or a directory.
+ */
 void side_sync(const struct side *s);
 void side_sync_path(int dir, const char *path);
 /* Closes every descriptor of the trace. */
@@ -42,6 +44,9 @@ void become(int user);
 /* Removes a tree, names in order; what cannot be removed stays. Returns how many names went. */
 long remove_tree(int dir, const char *name);
 
-/* The names in a directory, sorted, without "." and "..". Ended by NULL; names_free() frees it. NULL: errno. */
+/*
+ * The names in a directory, sorted, without "." and "..". Ended by NULL; names_free() frees it.
+ * NULL: errno.
+ */
 char **names_read(int dir);
 void names_free(char **names);

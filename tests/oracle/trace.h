@@ -1,8 +1,9 @@
 /*
  * trace.h - the random calls: which ones there are, and what the n-th of a seed is.
  *
- * A call depends on the seed and its own number alone, neither on the calls before it nor on what they returned: any
- * part of a trace can be left out and the rest stays what it was. Names come from a small pool, so that calls meet.
+ * A call depends on the seed and its own number alone, neither on the calls before it nor on what
+ * they returned: any part of a trace can be left out and the rest stays what it was. Names come
+ * from a small pool, so that calls meet.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 /*
- * tree.h - everything below a directory as text: attributes, contents, links, extended attributes, which names are one.
+ * tree.h - everything below a directory as text: attributes, contents, links, extended attributes,
+ * which names are one.
  */
 #pragma once
 

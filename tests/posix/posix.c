@@ -188,7 +188,10 @@ static void remove_tree(int dir, const char *name)
 	unlinkat(dir, name, AT_REMOVEDIR);
 }
 
-/* Each case in a process of its own: its users, working directory, umask and descriptors end with it. */
+/*
+ * Each case in a process of its own: its users, working directory, umask and descriptors end with
+ * it.
+ */
 static bool run_apart(const struct posix_case *c)
 {
 	int status;

@@ -3,9 +3,9 @@
  *
  *	posix DIRECTORY
  *
- * Each case is a function that works in a fresh folder of that directory, its working directory, and states what must
- * hold with the macros below; main prints one TAP line for it. The cases say what Linux does on a local file system
- * (ext4); as root, some of them act as other users.
+ * Each case is a function that works in a fresh folder of that directory, its working directory,
+ * and states what must hold with the macros below; main prints one TAP line for it. The cases say
+ * what Linux does on a local file system (ext4); as root, some of them act as other users.
  */
 #pragma once
 
@@ -86,7 +86,10 @@ bool exists(const char *path);
 /* Sets both times of a path long ago, so that what a call moves shows. */
 void make_old(const char *path);
 enum moved { MOVED_NONE = 0, MOVED_MTIME = 1, MOVED_CTIME = 2, MOVED_BOTH = 3 };
-/* Since `before`, which was taken after make_old(). The clock is awaited, so that even coarse times differ. */
+/*
+ * Since `before`, which was taken after make_old(). The clock is awaited, so that even coarse times
+ * differ.
+ */
 enum moved moved_since(const char *path, const struct stat *before);
 /* make_old() and stat_of() at once; afterwards the clock has ticked. */
 struct stat aged(const char *path);

@@ -58,7 +58,10 @@ static void holes_read_as_zeros(void)
 	FAILS(ENXIO, lseek(fd, 200000, SEEK_HOLE));
 }
 
-/* How large a file may be only its file system knows: over a network that is said by fsync at the latest. */
+/*
+ * How large a file may be only its file system knows: over a network that is said by fsync at the
+ * latest.
+ */
 static int truncate_for_good(const char *path, off_t size)
 {
 	int fd = truncate(path, size) ? -1 : open(path, O_RDWR);

@@ -1,9 +1,10 @@
 /*
  * contract.h - one list of behaviours, run over every provider and every way its verbs can be done.
  *
- * A behaviour is written once, with BEHAVIOUR(), and becomes one test for each subject. It acts through provider_* and
- * looks at the outcome through outside.h. Where a subject may differ, the difference is a documented fact in its row (enum
- * lack), and the behaviour states what must hold instead.
+ * A behaviour is written once, with BEHAVIOUR(), and becomes one test for each subject. It acts
+ * through provider_* and looks at the outcome through outside.h. Where a subject may differ, the
+ * difference is a documented fact in its row (enum lack), and the behaviour states what must hold
+ * instead.
  */
 #pragma once
 
@@ -21,7 +22,9 @@
 enum lack {
 	/* No stream of changes. */
 	LACKS_WATCH = 1,
-	/* An ordinary user's sandboxes here have no uid but the own: giving files away is EINVAL. */
+	/*
+	 * An ordinary user's sandboxes here have no uid but the own: giving files away is EINVAL.
+	 */
 	LACKS_OTHER_OWNERS = 2,
 	/* Only one sandbox may live at a time, so none is made beside it. */
 	IS_ALONE = 4,
@@ -48,7 +51,8 @@ struct subject {
 	const char *name;
 	unsigned lacks; /* enum lack */
 	enum helper_mode helper;
-	bool is_remote; /* its sandboxes are machines of their own, on which everything may be shown */
+	/* its sandboxes are machines of their own, on which everything may be shown */
+	bool is_remote;
 
 	/* Of the test that runs. */
 	const struct provider_ops *ops;
@@ -62,7 +66,10 @@ struct subject {
 
 struct subject *contract_subject(void);
 
-/* For the suites' set-up: what every subject begins and ends with. `id`: a sandbox that is there, or is made by its name. */
+/*
+ * For the suites' set-up: what every subject begins and ends with. `id`: a sandbox that is there,
+ * or is made by its name.
+ */
 void contract_begin(const struct subject *row, const struct provider_ops *ops);
 void contract_connect(struct subject *s, const char *id);
 void contract_end(void);
@@ -72,11 +79,20 @@ struct provider_config contract_config(const struct subject *s, const char *id);
 
 /* ---- A vendor's server in trouble ---- */
 
-/* Gives the subject a sandbox of a server that no other test uses; skips the test where that cannot be. */
+/*
+ * Gives the subject a sandbox of a server that no other test uses; skips the test where that cannot
+ * be.
+ */
 void contract_use_own_server(struct subject *s);
-/* The server does `action` to the next `times` requests whose kind matches: see tests/servers/lib/faults.mjs. */
+/*
+ * The server does `action` to the next `times` requests whose kind matches: see
+ * tests/servers/lib/faults.mjs.
+ */
 void contract_fault(const char *kind, const char *action, int times);
-/* What only the client and the server may know: the key, and what is secret of the sandbox. NULL: no more. */
+/*
+ * What only the client and the server may know: the key, and what is secret of the sandbox. NULL:
+ * no more.
+ */
 const char *contract_secret(size_t number);
 /* Ends that; how many requests had it done to them. */
 int contract_mend(void);
@@ -176,7 +192,10 @@ struct fetched {
 	struct attr attr;
 };
 
-/* Fills one for each item, to be released by fetched_release(); fails the test where the batch itself failed. */
+/*
+ * Fills one for each item, to be released by fetched_release(); fails the test where the batch
+ * itself failed.
+ */
 void fetch_items(
 	struct subject *s, const struct fetch_item *items, size_t count, struct fetched *out);
 void fetched_release(struct fetched *f, size_t count);

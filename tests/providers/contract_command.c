@@ -1,6 +1,7 @@
 /*
- * The contract's subject for sandboxes that a program of the user's own reaches (providers/command/command.h): env(1), on
- * this machine, in place of ssh and docker, whose servers a unit test has not. All that they share is what a mount uses.
+ * The contract's subject for sandboxes that a program of the user's own reaches
+ * (providers/command/command.h): env(1), on this machine, in place of ssh and docker, whose servers
+ * a unit test has not. All that they share is what a mount uses.
  */
 #include "providers/command/command.h"
 #include "tests/providers/contract.h"

@@ -104,7 +104,10 @@ BEHAVIOUR(execute, runs_in_a_directory_whose_name_is_not_utf8_or_says_why_not)
 	expect_ran_nowhere(s, others, sizeof others / sizeof *others);
 }
 
-/* Of a name that is not UTF-8 a vendor may have a shell say so: on standard error, and by its exit code. */
+/*
+ * Of a name that is not UTF-8 a vendor may have a shell say so: on standard error, and by its exit
+ * code.
+ */
 static void expect_refused(const struct ran *r, const char *dir)
 {
 	if (!strcmp(dir, LATIN) && r->err == ERR_OK) {
@@ -301,8 +304,8 @@ static bool is_up(const struct subject *s)
 }
 
 /*
- * Runs what writes to the file "up" before its time ends. Where the machine is so busy that the command does not come that
- * far it has four times as long the next time.
+ * Runs what writes to the file "up" before its time ends. Where the machine is so busy that the
+ * command does not come that far it has four times as long the next time.
  */
 static struct ran run_to_its_time(const struct subject *s, struct execute_request *request)
 {
@@ -318,8 +321,8 @@ static struct ran run_to_its_time(const struct subject *s, struct execute_reques
 }
 
 /*
- * What ends at TERM is not waited for until KILL, 5 s later. A machine that is busy may take as long for other reasons, but
- * not each time: it is tried again until the end of TRIES_MS.
+ * What ends at TERM is not waited for until KILL, 5 s later. A machine that is busy may take as
+ * long for other reasons, but not each time: it is tried again until the end of TRIES_MS.
  */
 static struct ran run_to_its_term(const struct subject *s, struct execute_request *request)
 {
@@ -365,7 +368,10 @@ BEHAVIOUR(execute, lets_a_command_tidy_up_at_its_time)
 	cr_assert(outside_attr(s, "tidied").size == 2);
 }
 
-/* Its shell ends at TERM, what that started a moment later: nobody is to wait for the rest of the grace then. */
+/*
+ * Its shell ends at TERM, what that started a moment later: nobody is to wait for the rest of the
+ * grace then.
+ */
 BEHAVIOUR(execute, waits_no_longer_than_what_a_command_left_takes)
 {
 	struct execute_request request = { .command =

@@ -1,4 +1,6 @@
-/* What must hold on every vendor while its server, or a gateway before the server, is in trouble. */
+/*
+ * What must hold on every vendor while its server, or a gateway before the server, is in trouble.
+ */
 #include "providers/base/cleanup.h"
 #include "tests/providers/contract.h"
 #include "tests/support/changes.h"
@@ -31,7 +33,9 @@ BEHAVIOUR_OF_VENDORS(faults, a_command_whose_answer_a_gateway_loses_runs_once)
 	}
 }
 
-/* Every byte of what an answer begins with, and then one in so many, at other places of each frame. */
+/*
+ * Every byte of what an answer begins with, and then one in so many, at other places of each frame.
+ */
 #define EVERY_BYTE 16
 #define STRIDE     23
 #define ANSWER_MAX 65536
@@ -48,7 +52,10 @@ static void expect_its_end(struct subject *s, size_t at, const struct ran *r)
 	cr_expect(eq(str, log, "ran\n"), "after %zu bytes", at);
 }
 
-/* Answers to requests of this `kind`; `connects`: the request that gets it is of another connection each time. */
+/*
+ * Answers to requests of this `kind`; `connects`: the request that gets it is of another connection
+ * each time.
+ */
 static void cut_everywhere(struct subject *s, const char *kind, bool connects)
 {
 	struct execute_request request = {

@@ -1,4 +1,6 @@
-/* What the journal of a mount builds on: files that appear whole, batches that can be sent again. */
+/*
+ * What the journal of a mount builds on: files that appear whole, batches that can be sent again.
+ */
 #include "tests/providers/contract.h"
 #include "tests/support/changes.h"
 

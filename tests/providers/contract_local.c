@@ -40,7 +40,10 @@ static void set_up_helper_process(void)
 	set_up(&helper_process);
 }
 
-/* ---- The helper started anew for each request, as a vendor does it: in place of the one that serves ---- */
+/*
+ * ---- The helper started anew for each request, as a vendor does it: in place of the one that
+ * serves ----
+ */
 
 static struct {
 	struct host_remote host;
@@ -85,8 +88,8 @@ static void write_program(const char *name, const char *text)
 }
 
 /*
- * A sandbox whose processor is `machine`, as far as the provider sees: uname says so, no file may be
- * executed, and python3, which would run the helper from memory, has qemu run it (and make it
+ * A sandbox whose processor is `machine`, as far as the provider sees: uname says so, no file may
+ * be executed, and python3, which would run the helper from memory, has qemu run it (and make it
  * executable, as qemu wants it).
  */
 static void set_up_processor(const char *machine)

@@ -1,4 +1,7 @@
-/* A batch that is sent again: its first run had ended, is at work, or was killed wherever one can be killed. */
+/*
+ * A batch that is sent again: its first run had ended, is at work, or was killed wherever one can
+ * be killed.
+ */
 #include "tests/support/changes.h"
 #include "tests/support/shown.h"
 

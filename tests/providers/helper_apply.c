@@ -158,7 +158,10 @@ static int rename_over_foreign(struct shown *s)
 											     : 3;
 }
 
-/* link(2) of a file that is not one's own is refused under protected_hardlinks, rename(2) over it is not. */
+/*
+ * link(2) of a file that is not one's own is refused under protected_hardlinks, rename(2) over it
+ * is not.
+ */
 Test(helper_apply, rename_keeps_a_foreign_file_too)
 {
 	if (geteuid() != 0)
@@ -743,7 +746,10 @@ Test(helper_apply, a_change_that_needs_a_following_one_is_skipped)
 
 /* ---- Hostile company ---- */
 
-/* Everything that could touch the wrong file, on a name whose directory or itself is a link out every other moment. */
+/*
+ * Everything that could touch the wrong file, on a name whose directory or itself is a link out
+ * every other moment.
+ */
 static void hammer(const char *path, const char *fresh)
 {
 	const struct timespec then = { .tv_sec = 1 };

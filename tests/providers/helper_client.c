@@ -49,7 +49,10 @@ static void *run_player(void *context)
 	return NULL;
 }
 
-/* The player may be slow to have its turn on a machine that is busy: a suite's time-out ends what lasts for ever. */
+/*
+ * The player may be slow to have its turn on a machine that is busy: a suite's time-out ends what
+ * lasts for ever.
+ */
 static const struct call patient = { .progress_ms = -1 };
 
 /* Starts the player and says hello to it. */

@@ -81,7 +81,10 @@ static enum err ask(const struct command_request *request)
 	return helper_command(&room.root, request, &room.is_stopped, take_piece, NULL, &e);
 }
 
-/* Who follows one that is stopped may find that what it read was dropped; the end is there from then. */
+/*
+ * Who follows one that is stopped may find that what it read was dropped; the end is there from
+ * then.
+ */
 static void ask_how_it_was_stopped(void)
 {
 	struct command_request request = request_of(NULL);
@@ -96,7 +99,9 @@ static bool is_there(const char *path)
 	return faccessat(room.scratch.fd, path, F_OK, 0) == 0;
 }
 
-/* From then on nothing but the record says that the command ran: the one that ran it holds no lock. */
+/*
+ * From then on nothing but the record says that the command ran: the one that ran it holds no lock.
+ */
 static void await_record_let_go(void)
 {
 	int fd = openat(room.root.staging_fd, "command-" MARKER, O_RDWR | O_CLOEXEC);

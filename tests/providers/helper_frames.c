@@ -213,7 +213,9 @@ Test(helper_frames, behind_a_whole_answer_the_run_has_little_time)
 	p.cut_after = p.output.len - 1;
 	list(&p, false, count_item, &items, &e);
 	cr_expect(eq(i64, p.last_limit_ms, CALL_PROGRESS_MS));
-	/* Where output comes only behind the program's end, what follows are requests of their own. */
+	/*
+	 * Where output comes only behind the program's end, what follows are requests of their own.
+	 */
 	p.cut_after = SIZE_MAX;
 	p.is_late = true;
 	list(&p, false, count_item, &items, &e);

@@ -1,4 +1,7 @@
-/* The helper programs that sandboxfs carries, run as a sandbox runs them; those for another processor under qemu-user. */
+/*
+ * The helper programs that sandboxfs carries, run as a sandbox runs them; those for another
+ * processor under qemu-user.
+ */
 #include "providers/base/base64.h"
 #include "providers/base/cleanup.h"
 #include "providers/client/client.h"

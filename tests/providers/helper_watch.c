@@ -21,8 +21,11 @@
 
 static struct shown shown;
 
-/* A watch in a thread of its own and what it said: "+path", "-path", "~path" contents, "@path" attributes, "?path" lost, "*path" found;
- * "<path" before what was renamed from there; of a list "[path", "=name" and "]" for its end. */
+/*
+ * A watch in a thread of its own and what it said: "+path", "-path", "~path" contents, "@path"
+ * attributes, "?path" lost, "*path" found; "<path" before what was renamed from there; of a list
+ * "[path", "=name" and "]" for its end.
+ */
 static struct watching {
 	const struct root *root;
 	const struct watch_request *request;
@@ -148,7 +151,10 @@ static bool has_event(const char *line)
 	return received;
 }
 
-/* Events come in order: once this one is there, so are all before it. After an overflow the first may be lost as well. */
+/*
+ * Events come in order: once this one is there, so are all before it. After an overflow the first
+ * may be lost as well.
+ */
 static void expect_all_events(void)
 {
 	bool received = false;
@@ -722,7 +728,9 @@ static unsigned find_dir(bool is_lost)
 	return n;
 }
 
-/* The root and three of six directories are watched; each that goes makes room for one that is not. */
+/*
+ * The root and three of six directories are watched; each that goes makes room for one that is not.
+ */
 static int watch_few(struct shown *s)
 {
 	char name[16], line[16];

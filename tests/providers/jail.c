@@ -1,4 +1,7 @@
-/* What a command can reach of this machine. Nothing here would change the machine if a jail let it through. */
+/*
+ * What a command can reach of this machine. Nothing here would change the machine if a jail let it
+ * through.
+ */
 #include "providers/local/local.h"
 
 #include "providers/base/cleanup.h"

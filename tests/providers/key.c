@@ -92,7 +92,10 @@ Test(key, is_the_first_variable_that_is_set_and_not_empty)
 	key_free(key);
 }
 
-/* As systemd has it for a service with User=: root's, and the access list's mask in the group's bits. */
+/*
+ * As systemd has it for a service with User=: root's, and the access list's mask in the group's
+ * bits.
+ */
 Test(key, is_a_credential_where_no_variable_is_set)
 {
 	AUTO_FREE char *credential = NULL;

@@ -185,7 +185,9 @@ void outside_set_xattr(
 	must_be_zero(fsetxattr(fd, name, text, strlen(text), 0), path);
 }
 
-/* A jail of ours is seen from outside; into one of a vendor nothing that is mounted here reaches. */
+/*
+ * A jail of ours is seen from outside; into one of a vendor nothing that is mounted here reaches.
+ */
 bool outside_mount(const struct subject *s, const char *path)
 {
 	char there[32];

@@ -1,9 +1,11 @@
 /*
- * outside.h - the shown directory as others in the sandbox see it, beside the verbs that are tested.
+ * outside.h - the shown directory as others in the sandbox see it, beside the verbs that are
+ * tested.
  *
- * Where the sandbox keeps its files on this machine this is the directory itself. Of a sandbox elsewhere it is what GNU's
- * tools do and say there, started by execute: which is tested by what it prints, and a verb is not tested by itself.
- * Paths are relative to the shown root. Everything fails the test by itself, unless it says whether.
+ * Where the sandbox keeps its files on this machine this is the directory itself. Of a sandbox
+ * elsewhere it is what GNU's tools do and say there, started by execute: which is tested by what it
+ * prints, and a verb is not tested by itself. Paths are relative to the shown root. Everything
+ * fails the test by itself, unless it says whether.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 /*
- * outside_there.h - scripts that look at a sandbox elsewhere, with names as $1 and $2; internal to outside*.c.
+ * outside_there.h - scripts that look at a sandbox elsewhere, with names as $1 and $2; internal to
+ * outside*.c.
  */
 #pragma once
 

@@ -132,7 +132,10 @@ Test(reaper, a_command_whose_start_is_not_known_is_looked_for_again)
 	cr_expect(eq(int, sandbox.kills, 1));
 }
 
-/* Letting go takes no longer than the time between the two signals: waiting for that there would be no second one. */
+/*
+ * Letting go takes no longer than the time between the two signals: waiting for that there would be
+ * no second one.
+ */
 Test(reaper, letting_go_kills_the_doomed_at_once)
 {
 	char marker[MARKER_SIZE];

@@ -333,7 +333,9 @@ Test(remote, what_interrupted_requests_and_uploads_left_is_removed_when_it_is_ol
 	cr_expect(faccessat(scene.scratch.fd, ".sandboxfs/upload-newer", F_OK, 0) == 0);
 }
 
-/* A job that has ended has a .code; one that the sandbox was started over has none, nor a process. */
+/*
+ * A job that has ended has a .code; one that the sandbox was started over has none, nor a process.
+ */
 Test(remote, what_dead_mounts_left_is_removed_when_it_is_old)
 {
 	static const struct {

@@ -1,4 +1,7 @@
-/* Large answers of a helper whose output is text and comes late: left in a file of staging, which is downloaded. */
+/*
+ * Large answers of a helper whose output is text and comes late: left in a file of staging, which
+ * is downloaded.
+ */
 #include "providers/base/cleanup.h"
 #include "providers/client/image.h"
 #include "tests/support/changes.h"

@@ -529,7 +529,10 @@ static const struct {
 	{ "end", put_end, wire_get_end, true },
 };
 
-/* `len` bytes of `bytes` in memory of exactly that size, so that a sanitizer sees the first step beyond. */
+/*
+ * `len` bytes of `bytes` in memory of exactly that size, so that a sanitizer sees the first step
+ * beyond.
+ */
 static enum err decode_tight(decode decode_it, const void *bytes, size_t len)
 {
 	AUTO_FREE unsigned char *tight = malloc(len);
@@ -567,7 +570,10 @@ Test(wire, a_message_with_more_behind_it_is_refused)
 	}
 }
 
-/* Whatever single byte is changed to whatever value: never a step out of bounds, never another error. */
+/*
+ * Whatever single byte is changed to whatever value: never a step out of bounds, never another
+ * error.
+ */
 Test(wire, a_damaged_message_is_read_safely)
 {
 	static const unsigned char values[] = { 0x00, 0x01, 0x2e, 0x2f, 0x7f, 0x80, 0xfe, 0xff };

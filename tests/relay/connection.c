@@ -20,7 +20,9 @@ static struct endpoint *receiver(struct connection *c, enum direction d)
 	return &c->ends[!d];
 }
 
-/* The client's first byte goes with the handshake's last packet, after one and a half round trips. */
+/*
+ * The client's first byte goes with the handshake's last packet, after one and a half round trips.
+ */
 static int64_t handshake_ns(const struct link *l)
 {
 	return l->without_handshake ? 0 : 3 * l->delay_ns;
@@ -76,7 +78,9 @@ static void drop_what_comes(const struct endpoint *client)
 		err(2, "a filter that drops what comes");
 }
 
-/* What the client has not acknowledged would be sent to it again, and show that it can be reached. */
+/*
+ * What the client has not acknowledged would be sent to it again, and show that it can be reached.
+ */
 static void lose_client(struct connection *c, int64_t now, int64_t *next)
 {
 	if (endpoint_unsent(&c->ends[TO_SERVER])) {
@@ -89,7 +93,10 @@ static void lose_client(struct connection *c, int64_t now, int64_t *next)
 
 /* ---- Towards the server ---- */
 
-/* Does not wait: that the server refuses is read from the socket later, and travels to the client as a reset. */
+/*
+ * Does not wait: that the server refuses is read from the socket later, and travels to the client
+ * as a reset.
+ */
 static bool call_server(struct connection *c, const struct common *common)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -167,7 +174,10 @@ static void send_bytes(struct connection *c, struct common *common, enum directi
 		flow_end(&c->flows[d], SEGMENT_RESET, arrival);
 }
 
-/* When the flow may take more from its sender: now or earlier, later, or NEVER if only an event can change it. */
+/*
+ * When the flow may take more from its sender: now or earlier, later, or NEVER if only an event can
+ * change it.
+ */
 static int64_t sends_at(
 	struct connection *c, const struct common *common, enum direction d, int64_t now)
 {

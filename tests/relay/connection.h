@@ -1,5 +1,6 @@
 /*
- * connection.h - one connection through the link: the client's socket, the server's, and a flow in each direction.
+ * connection.h - one connection through the link: the client's socket, the server's, and a flow in
+ * each direction.
  */
 #pragma once
 
@@ -15,7 +16,10 @@ struct common {
 	struct link link;
 	struct counters counters;
 	struct sockaddr_in server;
-	/* A connection is reset after so many bytes, of both directions together and of the server's; 0: never. */
+	/*
+	 * A connection is reset after so many bytes, of both directions together and of the
+	 * server's; 0: never.
+	 */
 	uint64_t reset_after, reset_after_from_server;
 };
 
@@ -38,7 +42,10 @@ struct connection {
 struct connection *connection_new(struct common *common, int client, int64_t now);
 void connection_free(struct connection *c, struct common *common, enum connection_state why);
 
-/* Lets everything move that may. *next becomes earlier if something may move before it without an event. */
+/*
+ * Lets everything move that may. *next becomes earlier if something may move before it without an
+ * event.
+ */
 enum connection_state connection_advance(
 	struct connection *c, struct common *common, int64_t now, int64_t *next);
 

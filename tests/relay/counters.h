@@ -10,10 +10,18 @@ struct counters {
 	uint64_t resets;            /* connections that ended with a reset, whoever wanted it */
 	uint64_t bytes[DIRECTIONS]; /* read from the sender */
 	uint64_t reads
-		[DIRECTIONS]; /* by how many reads: with small messages, about how many there were */
+		/* by how many reads: with small messages, about how many there were */
+		[DIRECTIONS];
 	uint64_t
-		turns; /* times a client began to send after it had received: the round trips of a serial protocol */
+		/*
+		 * times a client began to send after it had received: the round trips of a serial
+		 * protocol
+		 */
+		turns;
 };
 
-/* One line of JSON, with a newline. `open`: connections there are now. Returns its length, as snprintf does. */
+/*
+ * One line of JSON, with a newline. `open`: connections there are now. Returns its length, as
+ * snprintf does.
+ */
 int counters_print(const struct counters *c, unsigned open, char *line, size_t size);

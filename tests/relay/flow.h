@@ -1,5 +1,6 @@
 /*
- * flow.h - what is under way in one direction of one connection: segments in order, each with its time of arrival.
+ * flow.h - what is under way in one direction of one connection: segments in order, each with its
+ * time of arrival.
  *
  * Holds at most link_window() bytes: who fills it looks at flow_room() first.
  */
@@ -35,7 +36,10 @@ struct flow {
 void flow_init(struct flow *f);
 void flow_release(struct flow *f);
 
-/* Copies `len` bytes, of which the last arrives at `arrives_at` or, if others are still before it, after them. */
+/*
+ * Copies `len` bytes, of which the last arrives at `arrives_at` or, if others are still before it,
+ * after them.
+ */
 void flow_send(struct flow *f, const char *bytes, size_t len, int64_t arrives_at);
 void flow_end(struct flow *f, enum segment_kind kind, int64_t arrives_at);
 

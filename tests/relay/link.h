@@ -1,9 +1,10 @@
 /*
  * link.h - the modelled link: one pipe in each direction, shared by all connections.
  *
- * A byte that enters at t starts on the wire when the wire is free, takes 8 bits of bandwidth to leave, and arrives one
- * delay later. When more than the queue's depth waits for the wire, the link admits nothing more, so that senders are
- * held up as they would be by a full router. Nothing is lost or overtaken.
+ * A byte that enters at t starts on the wire when the wire is free, takes 8 bits of bandwidth to
+ * leave, and arrives one delay later. When more than the queue's depth waits for the wire, the link
+ * admits nothing more, so that senders are held up as they would be by a full router. Nothing is
+ * lost or overtaken.
  */
 #pragma once
 
@@ -18,7 +19,8 @@ struct link {
 	double mbit_per_s[DIRECTIONS]; /* 0: without limit */
 	int64_t queue_ns;              /* how long a byte may wait for the wire */
 	int64_t forget_ns; /* a connection on which nothing moves for so long is lost; 0: none is */
-	size_t window; /* most bytes under way in one direction of a connection; 0: as the link needs */
+	/* most bytes under way in one direction of a connection; 0: as the link needs */
+	size_t window;
 	bool without_handshake; /* a connection costs no round trip */
 	bool slow_start;        /* see window.h */
 	int64_t wire_free_at[DIRECTIONS];

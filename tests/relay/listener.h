@@ -1,5 +1,6 @@
 /*
- * listener.h - where clients connect: a port of the loopback interface, which may refuse for a time.
+ * listener.h - where clients connect: a port of the loopback interface, which may refuse for a
+ * time.
  */
 #pragma once
 

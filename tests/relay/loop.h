@@ -1,8 +1,8 @@
 /*
  * loop.h - waits for many descriptors and for a point in time.
  *
- * One thread. What a descriptor's owner does when it is ready should be small: take note of it, and free nothing that
- * the same wait may still report on.
+ * One thread. What a descriptor's owner does when it is ready should be small: take note of it, and
+ * free nothing that the same wait may still report on.
  */
 #pragma once
 
@@ -29,7 +29,10 @@ static inline int64_t earlier(int64_t a, int64_t b)
 void loop_init(struct loop *loop);
 void loop_release(struct loop *loop);
 
-/* Reports `events` (EPOLLIN, ...) of `fd` to `source` from now on, until fd is closed. Ends the program on failure. */
+/*
+ * Reports `events` (EPOLLIN, ...) of `fd` to `source` from now on, until fd is closed. Ends the
+ * program on failure.
+ */
 void loop_add(const struct loop *loop, int fd, uint32_t events, struct source *source);
 
 /* Returns when it has told somebody something, or at `until`. */

@@ -1,14 +1,17 @@
 /*
- * main.c - a link between a client and a server on this machine: slow, narrow, and failing on command.
+ * main.c - a link between a client and a server on this machine: slow, narrow, and failing on
+ * command.
  *
  *	relay [--delay=MS] [--bandwidth=MBIT] [--control=PATH] ... SERVER_PORT
  *	relay --tell=PATH COMMAND [NUMBER]
  *
- * The first prints {"port": N} when it accepts connections on that port of the loopback interface, and ends with
- * TERM or INT. The second gives a running one a command (commands.h) and prints its answer, which has the counters.
+ * The first prints {"port": N} when it accepts connections on that port of the loopback interface,
+ * and ends with TERM or INT. The second gives a running one a command (commands.h) and prints its
+ * answer, which has the counters.
  *
- * A round trip costs twice the delay, a new connection one round trip more, and 8 bits need their time at the bandwidth
- * (link.h). The kernel's own buffers add nothing to that, but they take up to some megabytes from a sender at once.
+ * A round trip costs twice the delay, a new connection one round trip more, and 8 bits need their
+ * time at the bandwidth (link.h). The kernel's own buffers add nothing to that, but they take up to
+ * some megabytes from a sender at once.
  */
 #include "tests/relay/control.h"
 

@@ -1,8 +1,8 @@
 /*
  * relay.h - connections from one port to a server on this machine, through a link that can fail.
  *
- * One thread: relay_advance moves what may move and says when to come back; in between the loop waits for events. Memory
- * is bounded by CONNECTIONS_MAX connections of two windows each.
+ * One thread: relay_advance moves what may move and says when to come back; in between the loop
+ * waits for events. Memory is bounded by CONNECTIONS_MAX connections of two windows each.
  */
 #pragma once
 

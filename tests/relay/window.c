@@ -5,7 +5,10 @@
 /* 1500 bytes of Ethernet less the headers of IP and TCP with timestamps. */
 #define SEGMENT        1448
 #define INITIAL_WINDOW ((size_t)10 * SEGMENT)
-/* Idle for a retransmission timeout: Linux's least, 200 ms, and what it adds for variance, above the round trip. */
+/*
+ * Idle for a retransmission timeout: Linux's least, 200 ms, and what it adds for variance, above
+ * the round trip.
+ */
 #define IDLE_NS 250000000
 
 void window_init(struct window *w)

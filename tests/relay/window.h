@@ -1,14 +1,18 @@
 /*
- * window.h - TCP's slow start for one direction of a connection: how much may be sent before it is acknowledged.
+ * window.h - TCP's slow start for one direction of a connection: how much may be sent before it is
+ * acknowledged.
  *
- * The window begins at ten segments (RFC 6928), grows by what is acknowledged (RFC 5681), and begins again after an
- * idle time (RFC 5681, 4.1). There is no loss, so it never shrinks otherwise.
+ * The window begins at ten segments (RFC 6928), grows by what is acknowledged (RFC 5681), and
+ * begins again after an idle time (RFC 5681, 4.1). There is no loss, so it never shrinks otherwise.
  */
 #pragma once
 
 #include "tests/relay/link.h"
 
-/* Acknowledgements still under way are told apart up to so many; later ones are counted with the last. */
+/*
+ * Acknowledgements still under way are told apart up to so many; later ones are counted with the
+ * last.
+ */
 #define ACKS_MAX 256
 
 struct window {

@@ -129,14 +129,19 @@ Test(devbox_execution, a_stream_that_breaks_all_the_time_is_an_error)
 	};
 
 	FIXTURE_START(rows);
-	/* What takes a busy machine as long as an idle stream of the service may take is no break. */
+	/*
+	 * What takes a busy machine as long as an idle stream of the service may take is no break.
+	 */
 	f.server.repeats_at_end = true;
 	cr_assert(eq(int, execute("x"), ERR_UNREACHABLE), "%s", f.e.text);
 	fixture_stop();
 	expect_output("", "");
 }
 
-/* The service ends a stream that is silent for 30 s: there is nothing wrong with that, however often. */
+/*
+ * The service ends a stream that is silent for 30 s: there is nothing wrong with that, however
+ * often.
+ */
 Test(devbox_execution, a_stream_that_is_silent_for_long_is_opened_again)
 {
 	static const struct canned_row rows[] = {

@@ -128,7 +128,10 @@ static void records_check(struct shared *s)
 	}
 }
 
-/* ---- The log: lines of all workers, each written by one append, must all be there, whole and in order ---- */
+/*
+ * ---- The log: lines of all workers, each written by one append, must all be there, whole and in
+ * order ----
+ */
 
 static void log_prepare(struct shared *s)
 {
@@ -275,7 +278,9 @@ static void prizes_check(struct shared *s)
 	stress_must(s, !rmdir("prizes"), "at the end: rmdir", "prizes");
 }
 
-/* ---- Lists: names that nobody touches are listed exactly once, whatever happens beside them ---- */
+/*
+ * ---- Lists: names that nobody touches are listed exactly once, whatever happens beside them ----
+ */
 
 static void lists_prepare(struct shared *s)
 {
@@ -327,7 +332,10 @@ static void lists_check(struct shared *s)
 	lists_read(s, &s->workers[0]);
 }
 
-/* ---- Trees: directories made, moved and removed; the file system must refuse at the right moments ---- */
+/*
+ * ---- Trees: directories made, moved and removed; the file system must refuse at the right moments
+ * ----
+ */
 
 static void trees_prepare(struct shared *s)
 {

@@ -3,7 +3,8 @@
  *
  *	stress [--seconds=N] [--threads=N] [--pid=PID] DIRECTORY
  *
- * Exit status: 0 nothing lost, nothing stuck, nothing grown; 1 something was; 2 it could not be tried.
+ * Exit status: 0 nothing lost, nothing stuck, nothing grown; 1 something was; 2 it could not be
+ * tried.
  */
 #include "tests/stress/stress.h"
 
@@ -112,7 +113,10 @@ struct size {
 	long kb, fds;
 };
 
-/* Descriptors of /dev/fuse are not counted: there is one for each of its threads, and those come with the load. */
+/*
+ * Descriptors of /dev/fuse are not counted: there is one for each of its threads, and those come
+ * with the load.
+ */
 static long count_fds(pid_t pid)
 {
 	char path[64], target[64];
@@ -201,7 +205,10 @@ static void kill_all(struct shared *s, pid_t children[PROCESSES])
 	reap(s, children, true);
 }
 
-/* Returns when all workers ended, by themselves after the time is up or killed because one was stuck. */
+/*
+ * Returns when all workers ended, by themselves after the time is up or killed because one was
+ * stuck.
+ */
 static bool watch(
 	struct shared *s, const struct options *o, pid_t children[PROCESSES], struct size *early)
 {

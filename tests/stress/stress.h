@@ -1,10 +1,10 @@
 /*
  * stress.h - what the workers of the stress program share.
  *
- * Two processes with many threads work on one directory. Each worker keeps in memory what the files must hold and
- * compares; what concerns all of them is kept in memory that both processes map. The parent only watches: a worker that
- * does not finish a call in time, the size and the descriptors of the file system's own process; at the end it reads
- * what they left.
+ * Two processes with many threads work on one directory. Each worker keeps in memory what the files
+ * must hold and compares; what concerns all of them is kept in memory that both processes map. The
+ * parent only watches: a worker that does not finish a call in time, the size and the descriptors
+ * of the file system's own process; at the end it reads what they left.
  */
 #pragma once
 
@@ -19,7 +19,10 @@
 #define PRIZES      16
 #define FIXED_NAMES 100
 
-/* The workers' directory, which lies in the root of the mount, and from there the control directory. */
+/*
+ * The workers' directory, which lies in the root of the mount, and from there the control
+ * directory.
+ */
 #define FOLDER  "stress-work"
 #define CONTROL "../.sandbox/"
 
@@ -53,7 +56,10 @@ struct role {
 	void (*prepare)(struct shared *s);
 	/* One round of work, a few calls. */
 	void (*round)(struct shared *s, struct worker *w);
-	/* After the last worker ended: whether everything is there. NULL: nothing is left to be there. */
+	/*
+	 * After the last worker ended: whether everything is there. NULL: nothing is left to be
+	 * there.
+	 */
 	void (*check)(struct shared *s);
 };
 

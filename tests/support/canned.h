@@ -1,5 +1,6 @@
 /*
- * canned.h - a server on a loopback port whose conversation is written down: one row for each request, in order.
+ * canned.h - a server on a loopback port whose conversation is written down: one row for each
+ * request, in order.
  */
 #pragma once
 
@@ -13,7 +14,8 @@ struct canned_row {
 	int status;       /* 0: the connection is closed instead */
 	const char *body; /* NULL: none */
 	const char *
-		headers; /* more of them, each with its line end; or NULL. Its type is JSON without one. */
+		/* more of them, each with its line end; or NULL. Its type is JSON without one. */
+		headers;
 };
 
 #define CANNED_REQUESTS_MAX 64

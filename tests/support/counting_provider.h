@@ -1,5 +1,6 @@
 /*
- * counting_provider.h - a provider over a directory of this machine that counts the calls it gets and can be stopped.
+ * counting_provider.h - a provider over a directory of this machine that counts the calls it gets
+ * and can be stopped.
  *
  * The verbs are the helper's own, on the root of a `struct shown`. A gate holds lists up at a
  * directory, also those of streams, instead of time: the answer stands still before the entries of
@@ -24,7 +25,8 @@ struct counting_provider {
 		cut_after; /* so many entries the next list that tells as many ends; 0: none does */
 	enum err cut_with; /* that one, ERR_OK: without a word of it */
 	const char *
-		closed; /* a directory that lists end with as one that may not be read; NULL: none */
+		/* a directory that lists end with as one that may not be read; NULL: none */
+		closed;
 	_Atomic int64_t behind_s; /* so far behind is the clock by which a list ends */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;   /* of the three below */
@@ -34,9 +36,11 @@ struct counting_provider {
 	bool has_watch;           /* it tells of changes: set before the first is asked for */
 	atomic_bool breaks_watch; /* the next change that is to be told ends the stream instead */
 	const char *
-		loses; /* the next one is told as lost: in this directory, "" anywhere; NULL: it is not */
+		/* the next one is told as lost: in this directory, "" anywhere; NULL: it is not */
+		loses;
 	const char *
-		finds; /* likewise: is told as a directory that can be watched by now; NULL: none is */
+		/* likewise: is told as a directory that can be watched by now; NULL: none is */
+		finds;
 	atomic_bool holds_ready; /* no stream is ready while this is so */
 	_Atomic unsigned
 		unwatched; /* so many directories "uN" a stream cannot watch when it begins */

@@ -1,9 +1,11 @@
 /*
- * host_remote.h - what a vendor gives who can run a program and take a file (providers/remote/remote.h), on this very machine.
+ * host_remote.h - what a vendor gives who can run a program and take a file
+ * (providers/remote/remote.h), on this very machine.
  *
- * Programs are run with nothing but HOME and PATH in their environment. An upload that comes with a run is written after
- * the program was started, a piece at a time, each after somebody has opened the file to see how far it is: so the
- * program really waits. Any number of threads may run at once.
+ * Programs are run with nothing but HOME and PATH in their environment. An upload that comes with a
+ * run is written after the program was started, a piece at a time, each after somebody has opened
+ * the file to see how far it is: so the program really waits. Any number of threads may run at
+ * once.
  */
 #pragma once
 

@@ -1,13 +1,14 @@
 /*
  * runner.h - what runs the unit tests of a program instead of Criterion's own runner.
  *
- * Criterion executes its program anew for each test, and to link some forty libraries takes longer than most tests. Here a
- * test is a child of the one process that was linked. A test that fails is the same in both.
+ * Criterion executes its program anew for each test, and to link some forty libraries takes longer
+ * than most tests. Here a test is a child of the one process that was linked. A test that fails is
+ * the same in both.
  *
  *	test-LAYER [--filter=PATTERN] [--jobs=N] [--fail-fast] [--list]
  *
- * PATTERN is compared with SUITE/TEST (fnmatch(3), extended). TAP on standard output; why a test failed, with the name of
- * the test, on standard error.
+ * PATTERN is compared with SUITE/TEST (fnmatch(3), extended). TAP on standard output; why a test
+ * failed, with the name of the test, on standard error.
  */
 #pragma once
 

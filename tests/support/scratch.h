@@ -1,8 +1,8 @@
 /*
  * scratch.h - a temporary directory for one test, and what tests do in it without a mount.
  *
- * Everything fails the test by itself (criterion), so that a test reads as its steps. Paths are relative to the scratch
- * directory.
+ * Everything fails the test by itself (criterion), so that a test reads as its steps. Paths are
+ * relative to the scratch directory.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
  * shown.h - a root of the helper's verbs in a scratch directory, for tests of those verbs.
  *
- * Below the scratch directory lie `tree` (what is shown), `staging` and `outside` (what must stay as it is). Everything
- * fails the test by itself where the test is not about it.
+ * Below the scratch directory lie `tree` (what is shown), `staging` and `outside` (what must stay
+ * as it is). Everything fails the test by itself where the test is not about it.
  */
 #pragma once
 
@@ -14,10 +14,15 @@ struct shown {
 	struct root root;
 };
 
-/* Opens a root with staging; the process' umask becomes 0. `walk`: as on a kernel without openat2. */
+/*
+ * Opens a root with staging; the process' umask becomes 0. `walk`: as on a kernel without openat2.
+ */
 void shown_make(struct shown *s, bool walk);
 void shown_remove(struct shown *s);
-/* cr_skip_test() with the scratch directory removed: criterion does not call .fini for a skipped test. */
+/*
+ * cr_skip_test() with the scratch directory removed: criterion does not call .fini for a skipped
+ * test.
+ */
 #define shown_skip(s, ...)                                                                         \
 	do {                                                                                       \
 		shown_remove(s);                                                                   \
@@ -32,14 +37,14 @@ struct attr shown_attr(const struct shown *s, const char *path);
 bool shown_exists(const struct shown *s, const char *path);
 
 /*
- * Runs `act` in a child process as an ordinary user (65534) with a root of its own on the same directories, which the
- * child owns. Fails the test unless `act` returns 0.
+ * Runs `act` in a child process as an ordinary user (65534) with a root of its own on the same
+ * directories, which the child owns. Fails the test unless `act` returns 0.
  */
 void shown_as_nobody(struct shown *s, int (*act)(struct shown *s));
 
 /*
- * Swaps two names below the scratch directory back and forth from a thread of its own, as a hostile process would, from
- * shown_swap_start(), which returns when it has begun, to shown_swap_stop().
+ * Swaps two names below the scratch directory back and forth from a thread of its own, as a hostile
+ * process would, from shown_swap_start(), which returns when it has begun, to shown_swap_stop().
  */
 struct swapper;
 struct swapper *shown_swap_start(const struct shown *s, const char *one, const char *other);

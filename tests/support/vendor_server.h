@@ -22,8 +22,9 @@ struct vendor_server {
 };
 
 /*
- * `vendor`: the name of its folder. Root's sandboxes work as root. To be called from the program's own directory, the top of the repository.
- * ERR_UNSUPPORTED: it cannot run here (no node, no namespaces), and the text says why.
+ * `vendor`: the name of its folder. Root's sandboxes work as root. To be called from the program's
+ * own directory, the top of the repository. ERR_UNSUPPORTED: it cannot run here (no node, no
+ * namespaces), and the text says why.
  */
 enum err vendor_server_start(struct vendor_server *out, const char *vendor, struct error *e);
 /* Sets its variables, for this process and its children. */

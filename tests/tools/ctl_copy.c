@@ -99,7 +99,10 @@ static void expect_text(const char *path, const char *wanted)
 	cr_expect(eq(str, text, (char *)wanted), "%s", path);
 }
 
-/* ---- What is copied ------------------------------------------------------------------------------ */
+/*
+ * ---- What is copied
+ * ------------------------------------------------------------------------------
+ */
 
 Test(ctl_copy, a_tree_goes_below_directories_that_are_made)
 {
@@ -171,7 +174,10 @@ Test(ctl_copy, a_file_of_several_megabytes_is_whole)
 	cr_expect(eq(int, memcmp(got, bytes, len), 0));
 }
 
-/* ---- What fails ---------------------------------------------------------------------------------- */
+/*
+ * ---- What fails
+ * ----------------------------------------------------------------------------------
+ */
 
 Test(ctl_copy, a_missing_file_is_reported)
 {
@@ -204,9 +210,15 @@ Test(ctl_copy, a_copy_that_is_cancelled_ends_so)
 	cancel_release(&cancel);
 }
 
-/* ---- A sandbox that lies ------------------------------------------------------------------------- */
+/*
+ * ---- A sandbox that lies
+ * -------------------------------------------------------------------------
+ */
 
-/* Lists what a test says, and gives a file of as many bytes as it says, or fails after the first of them. */
+/*
+ * Lists what a test says, and gives a file of as many bytes as it says, or fails after the first of
+ * them.
+ */
 static struct {
 	const struct list_item *items;
 	size_t count;

@@ -10,7 +10,10 @@
 
 TestSuite(ctl_input, .timeout = 300);
 
-/* As where somebody else takes what poll() has seen: a terminal like this has something, and a read of it waits for more. */
+/*
+ * As where somebody else takes what poll() has seen: a terminal like this has something, and a read
+ * of it waits for more.
+ */
 Test(ctl_input, what_is_ready_is_read_without_waiting)
 {
 	AUTO_INPUT struct input in = INPUT_INIT;

@@ -493,7 +493,10 @@ Test(stored_dir, damaged_blocks_are_missed_and_kept_anew)
 	cr_expect(eq(u64, stats.counters[STATS_BLOCKS_BAD], 18));
 }
 
-/* All of them wait behind a large one: while `one` is on the disk already, of `two` only the name is known. */
+/*
+ * All of them wait behind a large one: while `one` is on the disk already, of `two` only the name
+ * is known.
+ */
 Test(stored_dir, two_files_of_the_same_bytes_are_both_there_all_the_time)
 {
 	const struct attr large = version(7 * MIB, 1), one = version(4096, 2),

@@ -1,4 +1,7 @@
-/* What becomes of a journal whose owner was killed, whose files were damaged, and whose disk is full. */
+/*
+ * What becomes of a journal whose owner was killed, whose files were damaged, and whose disk is
+ * full.
+ */
 #include "tests/cache/journaled.h"
 
 #include "providers/base/cleanup.h"
@@ -164,7 +167,9 @@ Test(journal_disk, zeros_that_a_loss_of_power_left_are_dropped)
 
 /* ---- Damaged ---- */
 
-/* Whether it was noticed that a byte of the file is another: all at once, or when the data is read. */
+/*
+ * Whether it was noticed that a byte of the file is another: all at once, or when the data is read.
+ */
 static bool is_noticed(const struct journal_extent *where)
 {
 	if (set_aside())

@@ -105,7 +105,10 @@ Test(journal, a_change_comes_back_with_all_that_it_says_but_its_data)
 	cr_assert(eq(int, journal_each(j.journal, check_change, &c, NULL), ERR_OK));
 }
 
-/* What another build left is read as this one's: another coding of a change needs another RECORD_VERSION. */
+/*
+ * What another build left is read as this one's: another coding of a change needs another
+ * RECORD_VERSION.
+ */
 Test(journal, the_coding_of_a_change_is_that_of_the_version)
 {
 	const struct change c = { .op = CHANGE_RENAME,
@@ -294,7 +297,9 @@ static enum err tell_versions(void *context, const struct journal_entry *entry, 
 	return ERR_OK;
 }
 
-/* Of a rename both are told: of the file that it moves, and of the one that it takes the place of. */
+/*
+ * Of a rename both are told: of the file that it moves, and of the one that it takes the place of.
+ */
 Test(journal, what_is_moved_has_its_own_version)
 {
 	uint64_t number = journaled_name(&j, CHANGE_RENAME, "a", "b"), sizes[2] = { 0 };

@@ -571,7 +571,9 @@ Test(lease, where_there_is_no_stream_it_is_looked_for_again_after_a_minute)
 /* Where it takes long until all directories are watched. */
 Test(lease, a_stream_that_begins_late_is_not_waited_for)
 {
-	/* A quarter is waited for the stream; the rest is left to the list that is asked for then. */
+	/*
+	 * A quarter is waited for the stream; the rest is left to the list that is asked for then.
+	 */
 	explored.progress_ms = 8000;
 	explored.provider.holds_ready = true;
 	explored_make_dir("d");

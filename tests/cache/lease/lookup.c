@@ -89,7 +89,9 @@ Test(lookup, a_file_that_a_command_replaced_is_read_while_others_commands_end)
 	expect_text(look_up("f"), "new text");
 }
 
-/* While the name itself is asked for, the first time; what else is asked before is overtaken, too. */
+/*
+ * While the name itself is asked for, the first time; what else is asked before is overtaken, too.
+ */
 static void report_once(struct distant *d, const struct list_request *request, const char *path)
 {
 	const struct watch_event event = { .kind = WATCH_REMOVED, .path = path };

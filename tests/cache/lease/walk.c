@@ -33,7 +33,10 @@ static int64_t expire(struct inode *i)
 	}
 }
 
-/* A busy machine may take longer than an answer is valid: then the test says nothing, and is done again. */
+/*
+ * A busy machine may take longer than an answer is valid: then the test says nothing, and is done
+ * again.
+ */
 static bool was_valid_since(int64_t asked_ms)
 {
 	return monotonic_ms() < asked_ms + A_SECOND;

@@ -1,4 +1,7 @@
-/* Reads that find what they want stored, through a cache and with a sandbox whose calls are counted. */
+/*
+ * Reads that find what they want stored, through a cache and with a sandbox whose calls are
+ * counted.
+ */
 #include "cache/session/session.h"
 #include "cache/blocks/block_store.h"
 #include "cache/tree/tree.h"

@@ -253,7 +253,10 @@ Test(bulk, a_walk_goes_on_behind_a_file_that_stands_nowhere)
 	cache_forget(far.cache, dir, 1);
 }
 
-/* Also by name, and from several places: as git status looks at a tree that is larger than the first listings. */
+/*
+ * Also by name, and from several places: as git status looks at a tree that is larger than the
+ * first listings.
+ */
 Test(bulk, after_git_read_its_own_all_that_it_keeps_is_one_listing)
 {
 	make(30, ".git/HEAD");
@@ -485,7 +488,10 @@ Test(bulk, an_index_brings_the_ends_of_what_it_is_of)
 	cr_expect(eq(uint, distant_fetches(&far), 3));
 }
 
-/* The latest commit is in the newest pack: git needs its index and its ends for almost every command. */
+/*
+ * The latest commit is in the newest pack: git needs its index and its ends for almost every
+ * command.
+ */
 Test(bulk, a_repository_brings_what_finds_its_latest_commit)
 {
 	const struct timespec long_ago[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };

@@ -24,7 +24,10 @@ static void teardown(void)
 
 TestSuite(seek, .init = setup, .fini = teardown, .timeout = 300);
 
-/* A file of SIZE bytes with so many of data at its beginning; returns whether it has blocks for all of it. */
+/*
+ * A file of SIZE bytes with so many of data at its beginning; returns whether it has blocks for all
+ * of it.
+ */
 static bool make(const char *name, size_t data)
 {
 	AUTO_CLOSE int fd = openat(far.scratch.fd, name, O_WRONLY | O_CREAT, 0644);

@@ -63,7 +63,10 @@ static long known(void)
 	return attr.ctime.tv_sec;
 }
 
-/* A new mode, decided at `here` and done in the sandbox at `there`, where the file had `size` bytes by then. */
+/*
+ * A new mode, decided at `here` and done in the sandbox at `there`, where the file had `size` bytes
+ * by then.
+ */
 static void change(long here, long there, uint64_t size)
 {
 	struct tree_scope scope = { .inodes = { f }, .has_local_effect = true };

@@ -1,4 +1,7 @@
-/* Changes that the sandbox has not heard of yet: what the tree shows of them, and what it makes of the answers. */
+/*
+ * Changes that the sandbox has not heard of yet: what the tree shows of them, and what it makes of
+ * the answers.
+ */
 #include "cache/tree/tree.h"
 #include "providers/base/call.h"
 
@@ -737,7 +740,9 @@ Test(tree_apply_local, attributes_under_another_change_are_not_delegated)
 	tree_change_ends(tree, &scope);
 }
 
-/* A change of our own accord, as of the times that are kept: no request of the kernel's tells it. */
+/*
+ * A change of our own accord, as of the times that are kept: no request of the kernel's tells it.
+ */
 Test(tree_apply_local, delegated_attributes_are_revoked_when_more_is_applied_locally)
 {
 	struct inode *d = learn(root, "d", 7, S_IFDIR | 0755);
@@ -760,7 +765,10 @@ Test(tree_apply_local, delegated_attributes_are_revoked_when_more_is_applied_loc
 	tree_change_ends(tree, &scope);
 }
 
-/* The kernel drops by itself what its own write or setattr overtakes, but not what a new entry does. */
+/*
+ * The kernel drops by itself what its own write or setattr overtakes, but not what a new entry
+ * does.
+ */
 Test(tree_apply_local, what_is_known_of_a_directory_is_taken_back_before_it_changes)
 {
 	struct inode *d = learn(root, "d", 7, S_IFDIR | 0755),
@@ -985,7 +993,10 @@ Test(tree_apply_local, another_file_that_has_its_name_is_news)
 	tree_unpin(tree, f);
 }
 
-/* The directory is listed while it is written to a file in it, and what the stream tells is how the file was before. */
+/*
+ * The directory is listed while it is written to a file in it, and what the stream tells is how the
+ * file was before.
+ */
 Test(tree_apply_local, an_event_of_a_file_waits_for_its_changes_though_its_directory_becomes_known)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);

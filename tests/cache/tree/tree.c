@@ -448,7 +448,9 @@ Test(tree, a_removed_inode_that_is_remembered_shares_its_number_with_none)
 	cr_expect(eq(u64, tree_expect(tree, new).ino, 5));
 	uint64_t shown = number_of(new);
 
-	/* Neither forgotten itself nor learned again the new one takes a number that is remembered. */
+	/*
+	 * Neither forgotten itself nor learned again the new one takes a number that is remembered.
+	 */
 	tree_kernel_forget(tree, new, 1);
 	cr_expect(ne(u64, number_of(new), 5));
 	cr_expect(eq(ptr, learn(root, "d", 5, S_IFDIR | 0755), new));

@@ -79,7 +79,10 @@ static void expect_there(const char *name, mode_t mode, struct timespec mtime)
 	cr_expect(eq(i64, st.st_mtim.tv_nsec, mtime.tv_nsec));
 }
 
-/* As tar(1) does: made, written, its times and its mode set; the owner that it has already costs nothing. */
+/*
+ * As tar(1) does: made, written, its times and its mode set; the owner that it has already costs
+ * nothing.
+ */
 Test(pending_set, what_is_set_of_a_new_file_is_one_change)
 {
 	distant_gather_for(&far, AN_HOUR_MS);
@@ -140,7 +143,9 @@ Test(pending_set, the_time_that_was_shown_of_a_new_file_comes_with_what_is_in_it
 	distant_write(&far, i, 0, "hel");
 	distant_write(&far, i, 3, "lo");
 	expect_shown_when_closed(i);
-	/* It is made, written and put in its place at once; and its directory has the time of that. */
+	/*
+	 * It is made, written and put in its place at once; and its directory has the time of that.
+	 */
 	cr_expect(eq(u32, changes() - before, 2));
 }
 
@@ -161,7 +166,10 @@ static void *sync_in_thread(void *context)
 	return NULL;
 }
 
-/* The kernel tells of a close(2) when that has returned, perhaps while a command that removes the file is about to run. */
+/*
+ * The kernel tells of a close(2) when that has returned, perhaps while a command that removes the
+ * file is about to run.
+ */
 Test(pending_set, a_close_that_arrives_during_a_barrier_sets_no_time_behind_it)
 {
 	struct inode *i = make_new("f");
@@ -225,7 +233,10 @@ Test(pending_set, a_time_that_was_only_to_be_kept_is_not_missed_where_the_file_i
 	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
-/* What is made and removed before the sandbox hears of it leaves a time, which does not leave at once. */
+/*
+ * What is made and removed before the sandbox hears of it leaves a time, which does not leave at
+ * once.
+ */
 Test(pending_set, a_time_to_be_kept_is_not_missed_where_the_directory_is_gone)
 {
 	const struct create_args m = { .op = CHANGE_MKDIR, .mode = 0755 },

@@ -61,7 +61,10 @@ static void expect_gone(const char *name)
 	cr_expect(ne(int, fstatat(far.scratch.fd, name, &st, 0), 0));
 }
 
-/* Each batch sets the time of the directory, too; of what was cancelled only that is left, for the next batch. */
+/*
+ * Each batch sets the time of the directory, too; of what was cancelled only that is left, for the
+ * next batch.
+ */
 static void expect_pending(uint64_t changes)
 {
 	struct cache_status status;
@@ -178,7 +181,10 @@ static void wait_lazily_for(int64_t ms)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* Whether something that is at work here is what made it cannot be told before the sandbox has everything. */
+/*
+ * Whether something that is at work here is what made it cannot be told before the sandbox has
+ * everything.
+ */
 Test(cancel, files_that_others_make_next_to_it_are_seen)
 {
 	int64_t end_ms = monotonic_ms() + PATIENCE_MS, absent_ms;

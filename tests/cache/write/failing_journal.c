@@ -128,7 +128,10 @@ Test(writeback_journal, an_entry_that_cannot_be_recorded_as_sent_leaves_when_it_
 	distant_close(&far, i);
 }
 
-/* Nothing is acknowledged that a crash would lose, nor sent though its writer was told of a failure. */
+/*
+ * Nothing is acknowledged that a crash would lose, nor sent though its writer was told of a
+ * failure.
+ */
 Test(writeback_journal, what_it_does_not_take_is_refused_and_not_sent)
 {
 	struct inode *i = make("f");

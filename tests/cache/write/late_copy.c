@@ -1,4 +1,7 @@
-/* Contents that left without a number of their own, of which a copy arrives when others have been written since. */
+/*
+ * Contents that left without a number of their own, of which a copy arrives when others have been
+ * written since.
+ */
 #include "tests/cache/distant.h"
 
 #include "cache/session/session.h"

@@ -1,4 +1,7 @@
-/* Changes that are decided here, and what becomes of them where the sandbox refuses some or others come in between. */
+/*
+ * Changes that are decided here, and what becomes of them where the sandbox refuses some or others
+ * come in between.
+ */
 #include "cache/session/session.h"
 #include "cache/write/writeback.h"
 #include "cache/tree/tree.h"
@@ -730,7 +733,10 @@ static void make_known(void)
 	distant_close(&far, f);
 }
 
-/* What follows is queued behind the mode of `other`. Returns the number of the attempt that is held. */
+/*
+ * What follows is queued behind the mode of `other`. Returns the number of the attempt that is
+ * held.
+ */
 static unsigned hold_queue(struct inode *other)
 {
 	const struct change mode = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0600 };

@@ -1,6 +1,7 @@
 /*
- * Random steps through the cache, while the sandbox answers late and tells of changes, its own among them: what the cache
- * shows is what a plain directory has in which the same was done, and in the end so is the sandbox.
+ * Random steps through the cache, while the sandbox answers late and tells of changes, its own
+ * among them: what the cache shows is what a plain directory has in which the same was done, and in
+ * the end so is the sandbox.
  *
  * SANDBOXFS_REPLAY_SEED and SANDBOXFS_REPLAY_STEPS in the environment replay one run, at length.
  */

@@ -35,7 +35,10 @@ static void set_size(struct inode *i, uint64_t size)
 	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &what, true, NULL), ERR_OK));
 }
 
-/* What writeback_read() serves of the file from there on, as a text; NULL: not all of it. Allocated. */
+/*
+ * What writeback_read() serves of the file from there on, as a text; NULL: not all of it.
+ * Allocated.
+ */
 static char *served(struct inode *i, uint64_t offset, size_t len)
 {
 	char *text = calloc(1, len + 1);

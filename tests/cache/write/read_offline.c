@@ -97,7 +97,10 @@ static void set_progress(const struct call *like)
 	__atomic_store_n(&far.cache->options.progress_ms, like->progress_ms, __ATOMIC_RELAXED);
 }
 
-/* The cache's own calls give up soon while the link is cut, and have time otherwise: a machine may be busy. */
+/*
+ * The cache's own calls give up soon while the link is cut, and have time otherwise: a machine may
+ * be busy.
+ */
 static void cut(void)
 {
 	far.is_cut = true;

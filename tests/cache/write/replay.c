@@ -38,7 +38,10 @@ static void teardown(void)
 
 TestSuite(recover, .init = setup, .fini = teardown, .timeout = 300);
 
-/* A file that the sandbox has, with a text whose sending is broken off before it begins, and the cache ends. */
+/*
+ * A file that the sandbox has, with a text whose sending is broken off before it begins, and the
+ * cache ends.
+ */
 static void leave(const char *name, const char *text, unsigned flags)
 {
 	struct inode *i = distant_make(&far, name);
@@ -561,7 +564,10 @@ static void expect_mode(const char *name, mode_t wanted)
 	cr_expect(eq(u32, there.st_mode & 07777, wanted));
 }
 
-/* Of two changes of "f" the first is answered, the second on its way when the mount ends; perhaps with a mode set before it. */
+/*
+ * Of two changes of "f" the first is answered, the second on its way when the mount ends; perhaps
+ * with a mode set before it.
+ */
 static void leave_behind(enum follower follower, bool sets_mode)
 {
 	scratch_write_text(&far.scratch, "f", "before");
@@ -727,7 +733,9 @@ Test(recover, what_is_set_twice_is_as_it_was_set_last)
 	expect_mode("f", 0604);
 }
 
-/* By its handle and by its name are two changes; the first has the version that others have moved. */
+/*
+ * By its handle and by its name are two changes; the first has the version that others have moved.
+ */
 Test(recover, what_is_set_twice_is_set_in_order_though_others_were_at_it)
 {
 	struct inode *i = open_known();
@@ -748,7 +756,9 @@ Test(recover, what_is_set_twice_is_set_in_order_though_others_were_at_it)
 	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
-/* The first text that is written is answered, and the mount ends when what was done since has left. */
+/*
+ * The first text that is written is answered, and the mount ends when what was done since has left.
+ */
 static void break_off_behind_first(unsigned before)
 {
 	distant_pass_apply(&far, before + 1);
@@ -874,7 +884,10 @@ Test(recover, attributes_that_are_refused_do_not_hide_who_was_at_it)
 
 /* ---- Moved in between ---- */
 
-/* "f" gets the name "moved", or that too, and is written by it; perhaps something that was written before is answered. */
+/*
+ * "f" gets the name "moved", or that too, and is written by it; perhaps something that was written
+ * before is answered.
+ */
 static void leave_moved(bool keeps_first, bool writes_first)
 {
 	struct inode *other, *i = open_deciding(&other);

@@ -348,7 +348,9 @@ CASE(a_move_that_left_with_a_write_hides_no_conflict, .decides = true,
 CASE(a_move_and_a_write_that_left_together_arrive_where_nobody_else_wrote, .decides = true,
 	DO(LEFT_TOGETHER(renames, writes)), .end = SYNC_SUCCEEDS,
 	.there = { { "moved", "oursre" } })
-/* The removal left the file another time of change, and what replaces it leaves it without a name. */
+/*
+ * The removal left the file another time of change, and what replaces it leaves it without a name.
+ */
 CASE(a_file_whose_other_name_was_removed_is_replaced, .decides = true,
 	DO(holds_queue, links, removes, sends_queue, replaces, loses_answer), .end = SYNC_SUCCEEDS,
 	.there = { { "linked", "another" } })

@@ -158,8 +158,8 @@ static void expect_saved_by(struct save *s, unsigned number)
 }
 
 /*
- * As calls from the `number`th on: where the queue is full, what makes the file may have left in one
- * of its own before the program synced it.
+ * As calls from the `number`th on: where the queue is full, what makes the file may have left in
+ * one of its own before the program synced it.
  */
 static void expect_saved_from(struct save *s, unsigned number)
 {

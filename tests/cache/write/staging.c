@@ -643,7 +643,10 @@ static void others_write_g(struct distant *d, const struct list_request *request
 	cr_assert(zero(int, utimensat(d->scratch.fd, "g", times, 0)));
 }
 
-/* In one batch, whose first request does not arrive; to the second one the mount asks where all has come to. */
+/*
+ * In one batch, whose first request does not arrive; to the second one the mount asks where all has
+ * come to.
+ */
 static void send_twice(void (*change)(void))
 {
 	unsigned before = distant_applies(&far);
@@ -998,7 +1001,10 @@ Test(staged, a_file_keeps_the_group_it_was_given_though_its_directory_gives_anot
 	cr_expect(eq(u32, st.st_gid, 12345));
 }
 
-/* Emptied again while the sandbox puts what it was given first in its place; closed before or after that is answered. */
+/*
+ * Emptied again while the sandbox puts what it was given first in its place; closed before or after
+ * that is answered.
+ */
 static void save_twice_and_lose_the_second(bool closes_first)
 {
 	put_first("f", "before");
@@ -1147,7 +1153,10 @@ Test(staged_asked, a_file_to_which_nothing_is_written_stays_as_it_was_made)
 	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
-/* What the sandbox told when it was made is believed no more, and it could only tell that it is empty. */
+/*
+ * What the sandbox told when it was made is believed no more, and it could only tell that it is
+ * empty.
+ */
 Test(staged_asked, a_file_that_is_looked_up_before_it_is_whole_is_not_seen_sooner)
 {
 	struct attr attr;

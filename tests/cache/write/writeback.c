@@ -399,7 +399,10 @@ static struct inode *open_kept(unsigned count)
 	return i;
 }
 
-/* The look at what the first one left comes when the second is done, too: that is no version of the first alone. */
+/*
+ * The look at what the first one left comes when the second is done, too: that is no version of the
+ * first alone.
+ */
 Test(pending, contents_that_left_in_parallel_are_not_kept_as_their_answers_version)
 {
 	struct inode *i = open_kept(1 + FULL_MOUTHFULS);
@@ -1044,8 +1047,8 @@ static void pause_for(int64_t ms)
 }
 
 /*
- * A write whose answer is to be lost is held: the next attempt comes after an hour, long after the deadline of a call, or
- * at once where somebody waits for it.
+ * A write whose answer is to be lost is held: the next attempt comes after an hour, long after the
+ * deadline of a call, or at once where somebody waits for it.
  */
 static struct inode *write_before_a_long_pause(void)
 {

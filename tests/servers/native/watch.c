@@ -1,9 +1,11 @@
 /*
- * watch DIRECTORY recursive|flat - tells what changes in a directory, as the watchers of sandbox daemons do.
+ * watch DIRECTORY recursive|flat - tells what changes in a directory, as the watchers of sandbox
+ * daemons do.
  *
- * Each record is a letter, a path relative to the directory and a NUL: S (watching, no path), then C created or moved in,
- * W written, D removed, R moved away, H attributes changed; E and a text ends it. "." is the directory itself. Directories
- * that come are watched too: those already inside are told as created, files already inside are not.
+ * Each record is a letter, a path relative to the directory and a NUL: S (watching, no path), then
+ * C created or moved in, W written, D removed, R moved away, H attributes changed; E and a text
+ * ends it. "." is the directory itself. Directories that come are watched too: those already inside
+ * are told as created, files already inside are not.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -30,7 +32,8 @@ struct watch {
 	int root_wd;
 	char **paths; /* by watch descriptor, relative to the root, "" for itself; NULL: none */
 	size_t count;
-	char *moved; /* a directory that was moved away just now, whose other half may follow; NULL: none */
+	/* a directory that was moved away just now, whose other half may follow; NULL: none */
+	char *moved;
 	uint32_t cookie;
 };
 
@@ -57,7 +60,9 @@ static char *join(const char *directory, const char *name)
 	return path;
 }
 
-/* ---- The directories watched ------------------------------------------------------------------ */
+/*
+ * ---- The directories watched ------------------------------------------------------------------
+ */
 
 static void remember(struct watch *w, int wd, const char *path)
 {
@@ -155,7 +160,9 @@ static void add_tree(struct watch *w, const char *path, bool is_reported)
 	closedir(dir);
 }
 
-/* ---- Events ------------------------------------------------------------------------------------ */
+/*
+ * ---- Events ------------------------------------------------------------------------------------
+ */
 
 static void about_itself(struct watch *w, const struct inotify_event *event)
 {
