@@ -193,7 +193,7 @@ static const struct upcalls upcalls = {
 	.close = cache_close,
 };
 
-/* ---- Its parts ---- */
+/* ---- Parts of a cache ---- */
 
 static enum err start_threads(struct cache *c, const struct call *call, struct error *e)
 {

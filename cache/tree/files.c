@@ -202,7 +202,7 @@ static bool is_quiet_locked(const struct inode *dir)
 	return dir->names;
 }
 
-/* Other file systems are not entered: /proc may be one. */
+/* A mount point is not entered: /proc may be one. */
 static bool may_enter_locked(const struct dentry *d)
 {
 	return S_ISDIR(d->inode->attr.mode) && d->inode->attr.dev == d->dir->attr.dev &&

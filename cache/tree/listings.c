@@ -209,7 +209,7 @@ static void descent_add(struct descent *d, struct inode *dir)
 	d->dirs[d->count++] = dir;
 }
 
-/* Other file systems are listed only when a program enters them: /proc may be one. */
+/* A mount point is listed only when a program enters it: /proc may be one. */
 static void descend_locked(struct descent *d, const struct inode *dir)
 {
 	for (const struct dentry *c = dir->children; c; c = c->sibling_next)

@@ -31,10 +31,10 @@ enum run_flags {
 	 * on.
 	 */
 	RUN_REPEATABLE = 1,
-	RUN_COMPRESSES = 2,    /* it and its answer are worth compressing on the way */
-	RUN_PLAIN = 4,         /* its answer is large and not: nothing is compressed */
-	RUN_PACKED_ANSWER = 8, /* its answer is, whatever it is itself */
-	RUN_BULK = 16,         /* its answer is large: nothing else should stand behind it */
+	RUN_COMPRESSES = 2,    /* request and answer are worth compressing on the way */
+	RUN_PLAIN = 4,         /* a large answer is not: nothing is compressed */
+	RUN_PACKED_ANSWER = 8, /* the answer is, whatever the request is */
+	RUN_BULK = 16,         /* a large answer: nothing else should stand behind it */
 };
 
 /*

@@ -53,7 +53,7 @@ static unsigned flags_for(enum frame_type type)
 	switch (type) {
 	case FRAME_FETCH: return RUN_REPEATABLE | RUN_PLAIN;
 	case FRAME_LIST:
-	case FRAME_COMMAND: /* its marker sees to it */
+	case FRAME_COMMAND: /* the marker keeps it from running twice */
 	case FRAME_STOP:
 	case FRAME_HELLO: return RUN_REPEATABLE;
 	default: return 0;

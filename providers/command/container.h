@@ -10,8 +10,8 @@ struct container {
 	char id[128];
 	char word[32]; /* the state, in the program's word */
 	enum sandbox_state state;
-	char image[128]; /* its ID; "": none */
-	char mark[64];   /* the label PROVIDER_MARK, of it or of its image; "": none */
+	char image[128]; /* the ID; "": none */
+	char mark[64];   /* the label PROVIDER_MARK, of the container or the image; "": none */
 };
 
 /* The word of a template for the label PROVIDER_MARK, "" where there is none. */

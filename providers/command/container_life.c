@@ -259,7 +259,7 @@ static enum err find_marked(
 struct listing {
 	struct command *c;
 	const struct call *call;
-	const char *marked; /* of find_marked() */
+	const char *marked; /* the argument of find_marked() */
 	sandbox_sink sink;
 	void *context;
 };

@@ -33,7 +33,7 @@ static void tell_present(struct work *w, struct version left)
 	work_describe(w);
 }
 
-/* What is not there, in a directory that is, may be what was wanted: now as then. */
+/* An absent name, in a directory that is there, may be what was wanted: now as then. */
 static void tell_refused(struct work *w, enum err err, const char *why)
 {
 	refuse(w->result, err, why);

@@ -271,7 +271,7 @@ static void give_up_condemned(struct http *h)
 	}
 }
 
-/* Those that were made since the first of its age was found dead live. */
+/* Connections made since the first of its age was found dead are taken to live. */
 static void drop_its_age(struct http *h, const struct transfer *dead)
 {
 	pthread_mutex_lock(&h->lock);

@@ -58,8 +58,8 @@ struct silence {
 	struct transfers running;
 	int64_t least_ms; /* least time until a check; SILENCE_MIN_MS except in tests */
 	int64_t first_bytes_ms[SILENCE_SAMPLES];
-	unsigned samples;                 /* that were ever taken */
-	unsigned mistakes;                /* in a row */
+	unsigned samples;                 /* taken so far */
+	unsigned mistakes;                /* false alarms in a row */
 	struct probe *probe;              /* NULL: none runs */
 	struct proof proofs[PROOF_KINDS]; /* the last ones */
 	int64_t look_ms; /* when to look again; INT64_MAX: not before something happens */

@@ -61,13 +61,13 @@ struct transfer {
 	/* The I/O thread's own. */
 	CURL *easy;          /* NULL: does not run */
 	struct http *client; /* where it last started */
-	uint64_t drops;      /* of the client's, when it did */
+	uint64_t drops;      /* the client's count of drops at that start */
 	LIST_ENTRY(transfer) running;
 	struct http_socket *socket; /* the socket in use; NULL: none yet, or not known */
 	bool is_kept;               /* the connection was used before */
 	bool has_received;          /* a byte of the answer came */
-	bool is_dead;               /* its connection was found dead */
-	unsigned stream;            /* of HTTP/2; 0: none yet */
+	bool is_dead;               /* the connection was found dead */
+	unsigned stream;            /* HTTP/2's stream; 0: none yet */
 	bool is_unprocessed;        /* the server says that it does not process it, see goaway.h */
 	bool is_condemned;          /* is_dead, and it is to be given up */
 	bool was_suspected;         /* was given up for silence, and received nothing since */

@@ -283,7 +283,7 @@ static enum err run_script(const struct remote_ops *ops, const struct remote_que
 				   exit_code, e);
 }
 
-/* So much of the script, up to its first line's end, tells whether words repeat it. */
+/* The first bytes of the script, within one line, show whether words repeat the script. */
 #define SCRIPT_HEAD 8
 
 /* A vendor's words about a shell that it cannot start repeat the script before the reason. */

@@ -2,7 +2,7 @@
  * What a JSON object on standard input has, for scripts that ask for it hundreds of times: an
  * interpreter begins in twenty times as long.
  *
- *	field NAME    the value: a text as it is, anything else as JSON. Exit status 1: there is none
+ *	field NAME    the value: a text as it is, anything else as JSON; exit status 1: none
  *	field         how many values an array has
  */
 #include <json-c/json.h>

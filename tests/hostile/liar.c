@@ -324,7 +324,7 @@ static void answer(struct lies *l)
 	struct frame f;
 
 	for (;;) {
-		uint64_t records = l->records, told_before = l->changed;
+		uint64_t records = l->records, answered_before = l->changed;
 
 		read_frame(liar.from_helper, &f, &payload);
 		if (chance_once_in(&l->chance, 100))
@@ -344,7 +344,7 @@ static void answer(struct lies *l)
 		if (l->share && f.type == FRAME_END && chance_once_in(&l->chance, 60))
 			be_refused(l, &f, &changed);
 		count(COUNT_RECORDS, l->records - records);
-		count(COUNT_LIES, l->changed - told_before);
+		count(COUNT_LIES, l->changed - answered_before);
 		count(COUNT_RINGS, l->is_ring);
 		if (l->is_ring)
 			liar.ring_id = liar.last_id;

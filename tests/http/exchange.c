@@ -492,7 +492,7 @@ static void expect_lasting(void (*handler)(struct peer *p), size_t body_len, siz
 	}
 }
 
-static void pause_as_told(const struct peer *p, int times)
+static void pause_as_scripted(const struct peer *p, int times)
 {
 	poll(NULL, 0, times * *(const int *)p->server->context);
 }
@@ -502,7 +502,7 @@ static void answer_slowly(struct peer *p)
 	peer_read_request(p);
 	peer_say(p, "HTTP/1.1 200 OK\r\nContent-Length: 32\r\n\r\n");
 	for (int i = 0; i < PAUSES; i++) {
-		pause_as_told(p, 1);
+		pause_as_scripted(p, 1);
 		if (!peer_say(p, "x"))
 			return;
 	}
@@ -525,7 +525,7 @@ static void take_slowly(struct peer *p)
 	while (left > 1000 && (got = peer_receive(p, scrap, sizeof scrap)) > 0) {
 		left -= (size_t)got < left ? (size_t)got : left;
 		if (left / MIB != (left + (size_t)got) / MIB)
-			pause_as_told(p, 2);
+			pause_as_scripted(p, 2);
 	}
 	peer_say(p, OK_ANSWER);
 	peer_wait_end(p);

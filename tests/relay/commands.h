@@ -8,7 +8,7 @@
  *	ghost                           the connections that exist are silent for ever
  *	lose                            the same, and nothing on them is acknowledged to clients
  *	delay MS, bandwidth MBIT        change the link from now on
- *	reset-after BYTES               reset each connection after so many bytes both ways; 0: never
+ *	reset-after BYTES               reset a connection after so many bytes both ways; 0: never
  *	reset-after-from-server BYTES   the same, counting what the server sends
  *	zero                            counters to zero
  *	counters                        nothing but the answer

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of the time for a completion: for the end of a program that was asked in vain. */
+/* The part of a completion's time in which a program that did not answer is ended. */
 #define ENDING_MS 500
 
 /* A word with a character replaced would name something else. */

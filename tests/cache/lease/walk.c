@@ -236,7 +236,7 @@ Test(walk, what_expired_is_refreshed_together)
 }
 
 /* The answer about "d" was on its way from `held_ms` to `given_ms`, at least. */
-static void expect_believed_by_its_time(int64_t held_ms, int64_t given_ms)
+static void expect_valid_by_its_time(int64_t held_ms, int64_t given_ms)
 {
 	const int64_t took_ms = given_ms - held_ms;
 	/* No answer is believed for more than a minute. */
@@ -277,7 +277,7 @@ Test(walk, an_answer_is_valid_ten_times_as_long_as_it_took)
 	given_ms = monotonic_ms();
 	counting_provider_open_gate(&explored.provider);
 	cr_expect(eq(sz, reader_end(&reader), 1));
-	expect_believed_by_its_time(held_ms, given_ms);
+	expect_valid_by_its_time(held_ms, given_ms);
 }
 
 Test(walk, who_believes_nothing_gets_his_own_answer)
