@@ -1,7 +1,7 @@
 /*
- * journaled.h - a journal in a scratch directory, and short words for what its tests do with it.
+ * journaled.h - a journal in a scratch directory, with short functions for its tests.
  *
- * Everything fails the test by itself (criterion).
+ * Every function fails the test by itself (criterion).
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 
 struct journaled {
 	struct scratch scratch;
-	char state[20]; /* in scratch: "state"; what is set aside lies there */
+	char state[20]; /* in scratch: "state", where journals lie that were set aside */
 	char dir[130];  /* scratch/state/journal, which journaled_open() opens */
 	unsigned left;  /* directories made for journals that others left */
 	struct journal *journal;
@@ -29,18 +29,18 @@ void journaled_reopen(struct journaled *j);
 const void *journaled_bytes(uint64_t n, size_t len);
 enum err journaled_try_write(struct journaled *j, const char *path, uint64_t n, size_t len,
 	uint64_t *number, struct journal_extent *where, struct error *e);
-/* A CHANGE_WRITE at `n`; where its data is. */
+/* Adds a CHANGE_WRITE at offset `n`. Returns the place of its data. */
 struct journal_extent journaled_write(
 	struct journaled *j, const char *path, uint64_t n, size_t len);
-/* A change without data; its number. */
+/* Adds a change without data. Returns the number of the entry. */
 uint64_t journaled_name(
 	struct journaled *j, enum change_op op, const char *path, const char *path2);
 void journaled_done(struct journaled *j, uint64_t first, uint64_t last);
-/* What is read is what write `n` had from `from` on. */
+/* Whether a read of `where` returns the bytes of write `n` from `from` on. */
 bool journaled_reads(
 	struct journaled *j, const struct journal_extent *where, uint64_t n, size_t from);
 
-/* All that is owed, a line each: "NUMBER:PATH>PATH2+LEN seq SEQUENCE left KIND: why". */
+/* Every unsynced entry, a line each: "NUMBER:PATH>PATH2+LEN seq SEQUENCE left KIND: why". */
 void journaled_expect(struct journaled *j, const char *expected);
 uint64_t journaled_unsynced(struct journaled *j);
 uint64_t journaled_failed(struct journaled *j);

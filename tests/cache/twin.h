@@ -1,9 +1,9 @@
 /*
- * twin.h - one and the same step, done by system calls to a directory of this machine, and through
- * a cache as the kernel would do it.
+ * twin.h - the same step done twice: by system calls in a directory of this machine, and through a
+ * cache as the kernel would do it.
  *
- * What the kernel checks before it asks anybody (that a directory does not move into itself, what
- * may replace what) is the caller's to keep to. Paths are relative, without "." and "..".
+ * The caller keeps to what the kernel checks before it sends a request: that a directory does not
+ * move into itself, and which file may replace which. Paths are relative, without "." and "..".
  */
 #pragma once
 
@@ -17,20 +17,20 @@ enum step_kind {
 	STEP_CREATE, /* O_EXCL, stays open as `handle` */
 	STEP_MKDIR,
 	STEP_SYMLINK, /* the text is path2 */
-	STEP_LINK,    /* path -> path2, as with the next */
+	STEP_LINK,    /* path -> path2, as in STEP_RENAME */
 	STEP_RENAME,  /* flags: CHANGE_NOREPLACE or CHANGE_EXCHANGE */
 	STEP_UNLINK,
 	STEP_RMDIR,
 	STEP_CHMOD, /* number: the mode */
 	STEP_TIMES, /* number: seconds, of both times */
 	STEP_CUT,   /* number: the size */
-	STEP_OPEN,  /* as `handle` */
-	STEP_CLOSE, /* `handle`, as with the next three */
+	STEP_OPEN,  /* stays open as `handle` */
+	STEP_CLOSE, /* `handle`, as in the next three */
 	STEP_EMPTY,
 	STEP_WRITE, /* len bytes of `byte` at number */
 	STEP_APPEND,
 	STEP_COPY,      /* path -> path2, a new file, within the sandbox */
-	STEP_COPY_OVER, /* the same, path2 is there and is emptied before */
+	STEP_COPY_OVER, /* STEP_COPY where path2 exists and is emptied before */
 	STEP_END,
 };
 
@@ -44,7 +44,7 @@ struct step {
 	unsigned handle;
 };
 
-/* In words, for who reads why a test failed: overwritten by the next call. */
+/* The step in words, for the message of a failed test; overwritten by the next call. */
 const char *step_text(const struct step *s);
 
 /* ---- The directory ---- */
@@ -57,23 +57,23 @@ struct plain {
 void plain_init(struct plain *p, int dir);
 void plain_release(struct plain *p);
 enum err plain_do(struct plain *p, const struct step *s);
-/* 0: nothing is there, else its mode. */
+/* The mode of the file; 0: there is no file. */
 uint32_t plain_mode(const struct plain *p, const char *path);
-/* The whole file, a link's text: to be freed. */
+/* The whole file, or a link's text; to be freed. */
 char *plain_text(int dir, const char *path, size_t *len);
 
 /* ---- The cache ---- */
 
 struct mounted {
 	struct cache *cache;
-	const struct call *call; /* of every step; NULL: without a limit of its own */
+	const struct call *call; /* the call of every step; NULL: without a limit of its own */
 	struct inode *handles[TWIN_HANDLES + 1]; /* NULL: closed; the last is a copy's */
-	uint64_t numbers[TWIN_HANDLES + 1];      /* what was shown as their inode numbers */
+	uint64_t numbers[TWIN_HANDLES + 1];      /* the inode numbers that the handles showed */
 };
 
 void mounted_release(struct mounted *m);
 enum err mounted_do(struct mounted *m, const struct step *s);
-/* The inode that a path leads to; given back with mounted_forget(). */
+/* The inode that a path leads to; the caller gives it back with mounted_forget(). */
 enum err mounted_find(struct mounted *m, const char *path, struct inode **out);
 void mounted_forget(struct mounted *m, struct inode *i);
 enum err mounted_attr(struct mounted *m, struct inode *i, struct attr *out);

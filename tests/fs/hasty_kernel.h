@@ -19,10 +19,9 @@ struct kernel {
 	struct mount_options options;
 	struct host_provider sandbox;
 	struct scratch scratch;
-	pid_t asker; /* of every request */
-	/* Each request is interrupted by a signal; how often an operation looked. */
-	atomic_bool is_interrupted;
-	atomic_uint looks;
+	pid_t asker;                /* the process that makes every request */
+	atomic_bool is_interrupted; /* each request is interrupted by a signal */
+	atomic_uint looks;          /* how often an operation looked for an interrupt */
 };
 
 /* The sandbox is a directory of this machine with a file `f` in a directory `d`. */
@@ -36,17 +35,17 @@ struct answer {
 	sem_t given;
 	int error;
 	bool was_interruptible; /* an interrupt could reach the request after its reply */
-	fuse_ino_t ino;         /* of an entry */
-	uint64_t fh;            /* of what was opened */
-	off_t off;              /* that was sought */
-	off_t size;             /* of attributes */
-	double valid_s;         /* so long they may be kept */
+	fuse_ino_t ino;         /* the inode of an entry */
+	uint64_t fh;            /* the handle of a file or directory that was opened */
+	off_t off;              /* the offset that an lseek found */
+	off_t size;             /* the size in the attributes */
+	double valid_s;         /* how long the attributes may be kept, in seconds */
 	struct statvfs space;
-	size_t len;       /* of bytes */
-	char bytes[4096]; /* the first of them, or a link's text, and a NUL */
+	size_t len;       /* the number of bytes in the reply */
+	char bytes[4096]; /* the first bytes of the reply, or a link's text, and a NUL */
 };
 
-/* What another worker handles while the reply is given. */
+/* The work of another worker while the reply is given. */
 struct follower {
 	void (*run)(void *context);
 	void *context;

@@ -2,9 +2,9 @@
  * behind.h - a second writer: now and then a call is made behind the mount, on the directory that
  * it shows, and on the plain directory as ever.
  *
- * Only calls on paths, with no descriptor of the trace open on either side: of a file that somebody
- * else in a sandbox removes or moves, no mount can keep what a disk keeps. Afterwards the mount is
- * told to check what it knows.
+ * Only calls on paths, with no descriptor of the trace open on either side: no mount can keep
+ * what a disk keeps of a file that another process in the sandbox removes or moves. Afterwards the
+ * mount is made to check what it knows.
  */
 #pragma once
 
@@ -12,15 +12,12 @@
 
 struct behind {
 	unsigned every; /* how many calls apart; 0: never */
-	const char *
-		/*
-		 * a file of the mount: what is written to it makes it send and check; NULL: no need
-		 */
-		sync_path;
+	/* a file of the mount; a write to it makes the mount send and check; NULL: no need */
+	const char *sync_path;
 	struct side a, b; /* `a` is where A's files are */
 };
 
-/* Of sides that have begun. false: cannot be used, said on stderr. */
+/* Call it when the sides have begun. false: `directory` cannot be used; reported on stderr. */
 bool behind_begin(struct behind *w, const char *directory, const struct side *b);
 void behind_end(struct behind *w);
 
@@ -28,9 +25,9 @@ void behind_end(struct behind *w);
 bool behind_takes(const struct behind *w, const struct call *c);
 
 /*
- * The directory has what was done on the mount, which checks what it knows. false: it cannot be
- * told, said on stderr.
+ * Returns when the directory has all changes made on the mount, and the mount has checked what it
+ * knows. false: the mount cannot be reached; reported on stderr.
  */
 bool behind_sync(const struct behind *w);
-/* After the call: descriptors that it opened are closed, and the mount knows. */
+/* After the call: closes descriptors that the call opened, and makes the mount check. */
 bool behind_drain(struct behind *w);

@@ -1,6 +1,6 @@
 /*
- * lockstep.h - a trace on two directories at once: each call on A, then on B, then everything it
- * said compared.
+ * lockstep.h - a trace on two directories at once: each call on A, then on B, then the
+ * outcomes compared.
  */
 #pragma once
 
@@ -30,9 +30,9 @@ struct lockstep {
 	size_t without_count;
 	enum sabotage sabotage;
 	unsigned long sabotage_step;
-	bool *dropped; /* by step, or NULL: which are left out */
+	bool *dropped; /* by step: whether the step is left out; NULL: none is */
 
-	/* What happened. */
+	/* The result of the run. */
 	unsigned long done[OPS_MAX], failed[OPS_MAX]; /* by op */
 	unsigned long steps_done;
 	unsigned long failed_step;
@@ -40,8 +40,8 @@ struct lockstep {
 };
 
 /*
- * From a clean beginning. true: no difference; else failed_step and difference. Leaves nothing on
- * either side.
+ * Runs the trace from a clean beginning. true: no difference; false: failed_step and difference
+ * are set. Leaves nothing on either side.
  */
 bool lockstep_run(struct lockstep *l);
 

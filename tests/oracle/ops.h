@@ -1,5 +1,5 @@
 /*
- * ops.h - what the ops_*.c files share: how a path, a slot and a buffer of a call become arguments.
+ * ops.h - shared by the ops_*.c files: how a path and a slot of a call become arguments.
  */
 #pragma once
 
@@ -23,14 +23,14 @@ static inline int op_at(struct side *s, const struct where *w)
 
 /*
  * For calls that take a path alone: the working directory becomes the one the path starts from.
- * false: it cannot.
+ * false: fchdir(2) failed, which the outcome has.
  */
 static inline bool op_enter(struct side *s, const struct where *w, struct outcome *o)
 {
 	return outcome_take(o, fchdir(w->base == BASE_SLOT ? s->slot[w->slot] : s->root)) == 0;
 }
 
-/* A new descriptor is the slot's from here on; where there is none the slot keeps what it had. */
+/* Puts a new descriptor into the slot. The slot keeps its old one where the call failed. */
 static inline void op_keep(struct side *s, int slot, int fd, struct outcome *o)
 {
 	outcome_take_fd(o, fd);

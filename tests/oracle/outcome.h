@@ -1,6 +1,6 @@
 /*
- * outcome.h - what one call did, in a form in which two sides can be compared and a person can read
- * the difference.
+ * outcome.h - the effects of one call, in a form in which two sides can be compared and a person
+ * can read the difference.
  *
  * Besides the return value and errno everything is text, one fact to a line: equal outcomes are
  * equal bytes. What may rightly differ between two directories (inode numbers, the time of day) is
@@ -23,7 +23,7 @@ void text_clear(struct text *t);
 __attribute__((format(printf, 2, 3))) void text_add(struct text *t, const char *format, ...);
 /* Bytes as a person can read them in one line: what is not printable as \xNN. */
 void text_add_escaped(struct text *t, const void *bytes, size_t len);
-/* How many, their hash, and how they begin. */
+/* The number of bytes, their hash, and the first of them. */
 void text_add_data(struct text *t, const void *bytes, size_t len);
 
 struct outcome {
@@ -34,11 +34,11 @@ struct outcome {
 
 /* Takes a system call's result: ret as it is, errno if it failed. */
 long outcome_take(struct outcome *o, long ret);
-/* Likewise, for a call whose result is a descriptor: 0 instead of the number. */
+/* outcome_take() for a call that returns a descriptor: 0 stands for any number. */
 void outcome_take_fd(struct outcome *o, int fd);
 bool outcome_equal(const struct outcome *a, const struct outcome *b);
 
-/* What of a stat is compared. */
+/* The parts of a stat that are compared. */
 struct stat_rules {
 	bool atime; /* the last access */
 	bool nanos; /* parts of a second */

@@ -1,5 +1,5 @@
 /*
- * side.h - one of the two directories a trace is replayed on, and who replays it.
+ * side.h - one of the two directories a trace is replayed on, and the users it is replayed as.
  *
  * The trace works in a folder a few levels below the directory it was given, so that the ".." of
  * its links and paths stay inside. One thread makes all calls.
@@ -18,17 +18,21 @@ struct side {
 	int slot[SLOTS]; /* descriptors the trace has open; -1 none */
 };
 
-/* Who makes a call: 0 is root, the others are ordinary users. */
+/* The users that make calls: 0 is root, the others are ordinary users. */
 #define USERS 3
 
-/* false: cannot be used, said on stderr. The directory must be empty but for lost+found. */
+/*
+ * false: the directory cannot be used; reported on stderr. The directory must be empty but for
+ * lost+found.
+ */
 bool side_open(struct side *s, const char *name, const char *path);
 /* Makes the folder the trace works in, anew. */
 bool side_begin(struct side *s);
 /* The folder that a trace works in below another way to the same directory; -1: errno. */
 int side_open_work(int top);
 /*
- * fsync of each descriptor of the trace; of what a path names, where that is a file or a directory.
+ * fsync of each descriptor of the trace; fsync of the file or directory at a path, where there is
+ * one.
  */
 void side_sync(const struct side *s);
 void side_sync_path(int dir, const char *path);

@@ -1,5 +1,5 @@
 /*
- * trace.h - the random calls: which ones there are, and what the n-th of a seed is.
+ * trace.h - the random calls: their kinds, and the n-th call of a seed.
  *
  * A call depends on the seed and its own number alone, neither on the calls before it nor on what
  * they returned: any part of a trace can be left out and the rest stays what it was. Names come
@@ -12,10 +12,10 @@
 #include <fcntl.h>
 #include <time.h>
 
-/* What a relative path starts from. */
+/* The start of a relative path. */
 enum base {
 	BASE_ROOT, /* the folder the trace works in */
-	BASE_SLOT, /* an open descriptor, whatever it is: a directory, a removed one, a file */
+	BASE_SLOT, /* an open descriptor of any kind: a directory, a removed one, a file */
 	BASE_CWD,  /* the working directory, changed to the folder before */
 };
 
@@ -35,7 +35,7 @@ struct call {
 	mode_t mode;
 	off_t offset[2];
 	size_t length;
-	uint64_t salt; /* what written bytes are made from */
+	uint64_t salt; /* the seed of the bytes that are written */
 	struct timespec times[2];
 	uid_t uid;
 	gid_t gid;
@@ -62,16 +62,16 @@ enum uses {
 struct flag {
 	const char *name;
 	int value;
-	unsigned odds; /* of a choice: its share among the others; of a flag: per cent */
+	unsigned odds; /* a choice's share among the others; a flag's per cent */
 };
 
 struct op {
 	const char *name;
 	unsigned weight;
 	unsigned uses; /* enum uses */
-	const struct flag
-		*choices; /* exactly one of them; NULL: none. Both lists end with a NULL name */
-	const struct flag *flags; /* any number of them */
+	/* Exactly one of `choices` (NULL: none) and any number of `flags`; NULL names end both. */
+	const struct flag *choices;
+	const struct flag *flags;
 	void (*run)(struct side *s, const struct call *c, struct outcome *o);
 };
 

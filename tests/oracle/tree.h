@@ -8,7 +8,10 @@
 
 #include <stdatomic.h>
 
-/* Names described so far: a comparison that takes long is no call that hangs. */
+/*
+ * Names described so far. The number moves during a long comparison, which so is not taken for a
+ * call that hangs.
+ */
 extern atomic_ulong tree_names_met;
 
 /* One line or more for each name, in the order of names. */

@@ -1,5 +1,5 @@
 /*
- * posix.h - what the groups of POSIX cases share.
+ * posix.h - shared by the groups of POSIX cases.
  *
  *	posix DIRECTORY
  *
@@ -27,7 +27,7 @@ struct posix_case {
 extern const struct posix_case cases_create[], cases_remove[], cases_rename[], cases_attributes[],
 	cases_owners[], cases_times[], cases_links[], cases_contents[], cases_limits[];
 
-/* ---- Claims. A failed one is told with its line; the case goes on. ---- */
+/* ---- Claims. A failed one is reported with its line; the case goes on. ---- */
 
 __attribute__((format(printf, 4, 5))) void posix_check(
 	bool holds, const char *file, int line, const char *format, ...);
@@ -63,8 +63,8 @@ __attribute__((format(printf, 4, 5))) void posix_check(
 
 /* ---- Things to work with ---- */
 
-#define USER_A       20001 /* of group 20001 */
-#define USER_B       20002 /* of group 20002 and also of GROUP_SHARED */
+#define USER_A       20001 /* in group 20001 */
+#define USER_B       20002 /* in group 20002 and also in GROUP_SHARED */
 #define GROUP_SHARED 20003
 
 /* `AS(USER_A) { ... }`: the block's calls are that user's. */
@@ -87,8 +87,8 @@ bool exists(const char *path);
 void make_old(const char *path);
 enum moved { MOVED_NONE = 0, MOVED_MTIME = 1, MOVED_CTIME = 2, MOVED_BOTH = 3 };
 /*
- * Since `before`, which was taken after make_old(). The clock is awaited, so that even coarse times
- * differ.
+ * The times that moved since `before`, which was taken after make_old(). Waits for the clock to
+ * tick, so that even coarse times differ.
  */
 enum moved moved_since(const char *path, const struct stat *before);
 /* make_old() and stat_of() at once; afterwards the clock has ticked. */

@@ -6,7 +6,7 @@
 
 #include "tests/stress/stress.h"
 
-/* Reads `status`, `stats`, `id` and what there is of jobs, and looks for events. */
+/* Reads `status`, `stats`, `id` and the files of jobs, and looks for events. */
 void facts_round(struct shared *s, struct worker *w);
 /* Runs a command, and reads what it printed. */
 void commands_round(struct shared *s, struct worker *w);

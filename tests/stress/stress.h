@@ -1,10 +1,11 @@
 /*
- * stress.h - what the workers of the stress program share.
+ * stress.h - shared by the workers of the stress program.
  *
  * Two processes with many threads work on one directory. Each worker keeps in memory what the files
  * must hold and compares; what concerns all of them is kept in memory that both processes map. The
  * parent only watches: a worker that does not finish a call in time, the size and the descriptors
- * of the file system's own process; at the end it reads what they left.
+ * of the file system's own process; at the end the parent reads the files
+ * that the workers left.
  */
 #pragma once
 
@@ -34,9 +35,9 @@ struct worker {
 	_Atomic int64_t busy_since_ms; /* when its present call began; 0: between two */
 	_Atomic(const char *) doing;
 	_Atomic uint64_t rounds;
-	uint64_t lines;            /* that it wrote to the common log */
-	uint64_t commands;         /* that it had run */
-	uint64_t records[RECORDS]; /* what its own file must hold */
+	uint64_t lines;            /* lines that the worker wrote to the common log */
+	uint64_t commands;         /* commands that the worker had run */
+	uint64_t records[RECORDS]; /* the records that the worker's own file must hold */
 };
 
 struct shared {
@@ -51,7 +52,7 @@ struct shared {
 
 struct role {
 	const char *name;
-	bool uses_control; /* nobody does it where there is no control directory */
+	bool uses_control; /* the role is left out where there is no control directory */
 	/* Before the workers start: the files the role needs. NULL: none. */
 	void (*prepare)(struct shared *s);
 	/* One round of work, a few calls. */
@@ -66,9 +67,9 @@ struct role {
 /* Ends with a NULL name. */
 extern const struct role roles[];
 
-/* Tells what is wrong and counts it. */
+/* Reports a failure and counts it. */
 __attribute__((format(printf, 2, 3))) void stress_fail(struct shared *s, const char *format, ...);
-/* Unless it holds: tells what was to be done to which file, and errno. */
+/* Unless `holds`: reports `what` was to be done to the file `name`, and errno. */
 void stress_must(struct shared *s, bool holds, const char *what, const char *name);
 uint64_t stress_chance(struct worker *w);
 int64_t stress_now_ms(void);

@@ -10,12 +10,11 @@
 #include <stddef.h>
 
 struct canned_row {
-	const char *want; /* what the request begins with: "GET /sandboxes/i1 " */
+	const char *want; /* the beginning of the request: "GET /sandboxes/i1 " */
 	int status;       /* 0: the connection is closed instead */
 	const char *body; /* NULL: none */
-	const char *
-		/* more of them, each with its line end; or NULL. Its type is JSON without one. */
-		headers;
+	/* more headers, each with its line end; NULL: none. Without a content type it is JSON. */
+	const char *headers;
 };
 
 #define CANNED_REQUESTS_MAX 64
@@ -24,13 +23,13 @@ struct canned {
 	char url[64];
 	const struct canned_row *rows;
 	size_t count;
-	/* Of what came, each with its headers and body; valid after canned_stop(). */
+	/* The requests that came, each with its headers and body; valid after canned_stop(). */
 	char *requests[CANNED_REQUESTS_MAX];
 	size_t got;
-	size_t unwanted; /* requests that were not due; they got 418 */
-	/* At first neither. */
-	atomic_int delay_ms;        /* before each answer */
-	atomic_bool repeats_at_end; /* the last row is for all further requests, too */
+	size_t unwanted;     /* requests that were not due; they got 418 */
+	atomic_int delay_ms; /* before each answer; at first 0 */
+	atomic_bool
+		repeats_at_end; /* the last row is for all further requests, too; at first false */
 	int fd, stop_fd;
 	pthread_t thread;
 };

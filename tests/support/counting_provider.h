@@ -1,10 +1,10 @@
 /*
- * counting_provider.h - a provider over a directory of this machine that counts the calls it gets
- * and can be stopped.
+ * counting_provider.h - a provider over a directory of this machine that counts its calls and
+ * can be stopped.
  *
- * The verbs are the helper's own, on the root of a `struct shown`. A gate holds lists up at a
- * directory, also those of streams, instead of time: the answer stands still before the entries of
- * that directory until the gate is opened.
+ * The verbs are the helper's own, on the root of a `struct shown`. A gate replaces delays: the
+ * answer of a list, also of a stream's, stands still before the entries of a directory until the
+ * gate is opened.
  */
 #pragma once
 
@@ -18,37 +18,35 @@ struct counting_provider {
 	struct provider base;
 	struct shown *shown;
 	_Atomic unsigned lists, applies;
-	_Atomic unsigned entries; /* told by lists, together */
-	_Atomic int64_t since_ns; /* of the latest list: its changed_since_ns */
-	enum err fails_with;      /* every list does; ERR_OK: none */
-	_Atomic unsigned
-		cut_after; /* so many entries the next list that tells as many ends; 0: none does */
-	enum err cut_with; /* that one, ERR_OK: without a word of it */
-	const char *
-		/* a directory that lists end with as one that may not be read; NULL: none */
-		closed;
-	_Atomic int64_t behind_s; /* so far behind is the clock by which a list ends */
+	_Atomic unsigned entries; /* the number of entries in all lists together */
+	_Atomic int64_t since_ns; /* the changed_since_ns of the latest list */
+	enum err fails_with;      /* the error of every list; ERR_OK: lists succeed */
+	/* the next list that reaches so many entries ends there, once; 0: no list does */
+	_Atomic unsigned cut_after;
+	enum err cut_with; /* the error of that list; ERR_OK: the list ends as if it were whole */
+	/* a directory that lists end with as one that may not be read; NULL: none */
+	const char *closed;
+	_Atomic int64_t behind_s; /* seconds by which the clock at the end of a list is behind */
 	pthread_mutex_t lock;
-	pthread_cond_t changed;   /* of the three below */
+	pthread_cond_t changed;   /* of `gate`, `held` and `cancelled` */
 	const char *gate;         /* a directory's path; NULL: no list is held up */
 	unsigned held;            /* lists that came to the gate since it was closed */
-	unsigned cancelled;       /* those of them that gave up there */
-	bool has_watch;           /* it tells of changes: set before the first is asked for */
-	atomic_bool breaks_watch; /* the next change that is to be told ends the stream instead */
-	const char *
-		/* the next one is told as lost: in this directory, "" anywhere; NULL: it is not */
-		loses;
-	const char *
-		/* likewise: is told as a directory that can be watched by now; NULL: none is */
-		finds;
-	atomic_bool holds_ready; /* no stream is ready while this is so */
-	_Atomic unsigned
-		unwatched; /* so many directories "uN" a stream cannot watch when it begins */
+	unsigned cancelled;       /* held lists that were cancelled at the gate */
+	bool has_watch;           /* streams of changes are supported: set before the first */
+	atomic_bool breaks_watch; /* the next event of a change ends the stream instead */
+	/* the next event is WATCH_LOST for this directory, "" for all, once; NULL: none is */
+	const char *loses;
+	/* the next event is WATCH_FOUND: this directory can be watched by now; NULL: none is */
+	const char *finds;
+	atomic_bool holds_ready; /* no stream is ready while this is set */
+	/* the number of directories "uN" that a stream cannot watch when it begins */
+	_Atomic unsigned unwatched;
 	atomic_bool pauses_at_apply; /* the next apply is cut off: the sandbox is paused */
-	atomic_bool is_paused; /* it answers nobody, until somebody asks whose call wakes it */
-	_Atomic unsigned wakes, refusals; /* how often that was done, and not */
-	_Atomic unsigned watches;         /* streams of changes so far */
-	_Atomic unsigned watches_over;    /* those that have ended */
+	atomic_bool is_paused;       /* no call is answered until one that may wake the sandbox */
+	/* calls that woke the sandbox, and background calls that were refused as it was paused */
+	_Atomic unsigned wakes, refusals;
+	_Atomic unsigned watches;      /* streams of changes so far */
+	_Atomic unsigned watches_over; /* streams of changes that have ended */
 };
 
 void counting_provider_init(struct counting_provider *p, struct shown *shown);

@@ -2,8 +2,7 @@
  * host_provider.h - a provider that runs commands with /bin/sh on this very machine, and works on
  * its files in process.
  *
- * No jail: the shown root is a scratch directory, and staging lies beside
- * it.
+ * There is no jail: the shown root is a scratch directory, with staging next to it.
  */
 #pragma once
 

@@ -12,7 +12,7 @@
 
 struct scratch {
 	char path[64]; /* absolute */
-	int fd;        /* open on it */
+	int fd;        /* open on the directory */
 };
 
 void scratch_make(struct scratch *s);

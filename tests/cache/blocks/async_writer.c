@@ -6,7 +6,7 @@
 
 TestSuite(async_writer, .timeout = 300);
 
-/* A disk that writes nothing until it is told to. */
+/* A disk that writes nothing while it is held. */
 struct disk {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;

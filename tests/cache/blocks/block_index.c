@@ -136,7 +136,7 @@ Test(versions, a_full_table_forgets_the_oldest_that_nobody_asks_for)
 	cr_expect(ge(int, count_known(1000), 100));
 }
 
-/* So many fit into one page, where each note moves others. */
+/* The number of notes that fit into one page, where each note moves others. */
 enum { MOVED = 60, ROUNDS = 3000 };
 
 static void *note_round_and_round(void *ends)

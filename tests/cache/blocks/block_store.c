@@ -42,7 +42,7 @@ static void teardown(void)
 
 TestSuite(stored, .init = setup, .fini = teardown, .timeout = 300);
 
-/* A version of a file of `size` bytes; `number` tells versions apart. */
+/* A version of a file of `size` bytes; versions differ by `number`. */
 static struct attr version(uint64_t size, int number)
 {
 	return (struct attr){
@@ -130,7 +130,7 @@ static struct attr stable_version(uint64_t size, int number)
 	return v;
 }
 
-/* What a write of [offset, offset + len) made of one version. */
+/* Keeps the blocks of version `to`, which a write of [offset, offset + len) made of `from`. */
 static void write_at(const char *path, const struct attr *from, const struct attr *to,
 	uint64_t offset, size_t len)
 {
@@ -165,7 +165,7 @@ Test(stored, a_file_that_is_written_in_pieces_is_read)
 	cr_expect(not(reads(&part, 0, 1)));
 }
 
-/* In staging nobody else writes, so versions of one tick may follow each other. */
+/* No other process writes in staging, so versions of one tick may follow each other. */
 Test(stored, what_has_left_staging_is_read_by_its_version_there)
 {
 	struct attr empty = version(0, 1), part = version(300001, 2), whole = version(700001, 2);
@@ -494,8 +494,8 @@ Test(stored_dir, damaged_blocks_are_missed_and_kept_anew)
 }
 
 /*
- * All of them wait behind a large one: while `one` is on the disk already, of `two` only the name
- * is known.
+ * All writes wait behind a large one. While `one` is on the disk already, only the name of `two` is
+ * known.
  */
 Test(stored_dir, two_files_of_the_same_bytes_are_both_there_all_the_time)
 {
@@ -539,7 +539,7 @@ Test(stored_dir, the_hashes_of_another_sandbox_find_what_is_here)
 	cr_expect(reads(&v, 0, 300 * KIB));
 }
 
-/* It says that a short file is made of a long block that is here. */
+/* The second version claims that a short file is made of a long block that is here. */
 Test(stored_dir, hashes_that_lie_give_no_bytes_and_cost_nobody_any)
 {
 	struct attr v = version(128 * KIB, 1), lie = version(1000, 2);

@@ -59,7 +59,7 @@ static enum err put(struct block_files *f, int number)
 	return block_files_put(f, &name, bytes, BLOCK_SIZE, NULL);
 }
 
-/* What is there must be right. */
+/* Whether the store has the block; the bytes of a stored block must be right. */
 static bool gets(struct block_files *f, int number)
 {
 	unsigned char bytes[BLOCK_SIZE], got[BLOCK_SIZE];
@@ -285,7 +285,7 @@ Test(blocks, several_processes_share_it_and_its_budget)
 		cr_assert(eq(int, waitpid(children[n], &status, 0), children[n]));
 		cr_expect(eq(int, status, 0));
 	}
-	/* What each was writing when another one made room is counted by then. */
+	/* The blocks that a process was writing while another one made room are counted by then. */
 	struct block_files *f = open_with(40 * BLOCK_SIZE);
 
 	for (int n = 100; n < 140; n++)
@@ -369,7 +369,7 @@ Test(blocks, nobody_else_may_look)
 	block_files_free(f);
 }
 
-/* Root may write anywhere: as somebody else. */
+/* Root may write anywhere, so the test acts as another user then. */
 Test(blocks, a_directory_that_cannot_be_written_is_refused)
 {
 	char command[256];

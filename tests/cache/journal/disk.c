@@ -1,7 +1,4 @@
-/*
- * What becomes of a journal whose owner was killed, whose files were damaged, and whose disk is
- * full.
- */
+/* A journal whose owner was killed, whose files were damaged, or whose disk is full. */
 #include "tests/cache/journaled.h"
 
 #include "providers/base/cleanup.h"
@@ -60,7 +57,7 @@ static size_t set_aside(void)
 /* ---- Torn ---- */
 
 struct state {
-	uint64_t size; /* of the file */
+	uint64_t size; /* the size of the file */
 	const char *unsynced;
 };
 
@@ -104,7 +101,7 @@ Test(journal_disk, a_tail_torn_at_any_byte_is_dropped)
 	}
 }
 
-/* Adds without end; how many times it was told that one is kept. */
+/* Adds without end; counts in `kept` the entries that the journal has accepted. */
 static void add_until_killed(_Atomic uint64_t *kept)
 {
 	for (uint64_t n = 0;; n++) {
@@ -383,7 +380,7 @@ Test(journal_disk, what_is_done_makes_room_on_a_full_disk)
 	cr_expect(eq(sz, journaled_count(&j, "state/journal", "segment-"), 1));
 }
 
-/* ---- Whose it is ---- */
+/* ---- The owner ---- */
 
 Test(journal_disk, a_journal_has_one_owner_which_is_named)
 {
@@ -400,7 +397,7 @@ Test(journal_disk, a_journal_has_one_owner_which_is_named)
 	journal_close(second);
 }
 
-/* Another process that has the journal until it is told to end. */
+/* Another process that has the journal until it is made to end. */
 static pid_t start_owner(const char *mount, int *until)
 {
 	struct journal_options options = { .dir = j.dir, .mount = mount };

@@ -28,7 +28,7 @@ static void teardown(void)
 
 TestSuite(journal, .init = setup, .fini = teardown, .timeout = 300);
 
-/* ---- What is added, and what is owed ---- */
+/* ---- Entries, and which of them are unsynced ---- */
 
 Test(journal, entries_are_unsynced_in_their_order_until_they_are_done)
 {
@@ -106,8 +106,8 @@ Test(journal, a_change_comes_back_with_all_that_it_says_but_its_data)
 }
 
 /*
- * What another build left is read as this one's: another coding of a change needs another
- * RECORD_VERSION.
+ * A change that another build left is read as this build's. Another coding of a change needs
+ * another RECORD_VERSION.
  */
 Test(journal, the_coding_of_a_change_is_that_of_the_version)
 {
@@ -298,7 +298,8 @@ static enum err tell_versions(void *context, const struct journal_entry *entry, 
 }
 
 /*
- * Of a rename both are told: of the file that it moves, and of the one that it takes the place of.
+ * The journal has two versions for a rename: of the file that moves, and of the one that it
+ * replaces.
  */
 Test(journal, what_is_moved_has_its_own_version)
 {

@@ -1,4 +1,4 @@
-/* What the kernel has to forget when a command has ended, under a stream of changes. */
+/* Invalidation in the kernel when a command has ended, under a stream of changes. */
 #include "cache/session/session.h"
 #include "cache/tree/tree.h"
 #include "cache/lease/hand_out.h"
@@ -23,10 +23,10 @@
 static struct distant far;
 static struct inode *dir, *changing;
 
-/* What was told, once for each. */
+/* The notices that the kernel received, a flag for each kind. */
 static struct reports {
 	pthread_mutex_t lock;
-	unsigned all; /* notices, of whatever */
+	unsigned all; /* the number of notices of any kind */
 	bool inode_changed, name_replaced, name_removed, name_made;
 } reports = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -195,7 +195,7 @@ Test(command, takes_all_from_the_kernel_where_the_audit_fails)
 	cr_expect(ge(uint, reports.all, FILES));
 }
 
-/* Of a mount that nobody uses in between, as often as it is asked for. */
+/* A check of a mount that is not used in between; every check lists once. */
 Test(command, a_check_of_all_leaves_with_the_kernel_what_nobody_changed)
 {
 	for (unsigned round = 1; round <= 3; round++) {
@@ -223,7 +223,7 @@ Test(command, a_check_of_all_takes_all_from_the_kernel_where_nobody_answers)
 	cr_expect(ge(uint, reports.all, FILES));
 }
 
-/* ---- Of few names there is no audit ---- */
+/* ---- With few names there is no audit ---- */
 
 static void setup_few(void)
 {
@@ -255,7 +255,7 @@ Test(command_of_few, brings_the_attributes_of_the_root)
 	cr_expect(eq(uint, distant_lists(&far), lists));
 }
 
-/* ---- Of some, after another command, there is one ---- */
+/* ---- With some names there is an audit after a second command ---- */
 
 TestSuite(command_again, .init = setup_some, .fini = teardown, .timeout = 300);
 

@@ -15,7 +15,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* So long answers are believed without a stream. */
+/* How long answers are valid without a stream. */
 #define WITHOUT_MS  100
 #define PATIENCE_MS 60000
 
@@ -85,7 +85,7 @@ static void await(bool (*is_so)(const char *), const char *path, bool wanted)
 	}
 }
 
-/* Until the stream has told everything so far; what that costs is not counted. */
+/* Waits until the stream has reported all changes so far. The calls for that are not counted. */
 static void await_all_events(void)
 {
 	explored_make_file("marker");
@@ -115,7 +115,7 @@ static void write_here(const char *path, const char *contents)
 	cache_close(explored.cache, i);
 }
 
-/* ---- What it costs ---- */
+/* ---- The number of calls ---- */
 
 static uint64_t counted(enum stats_counter counter)
 {
@@ -178,7 +178,7 @@ Test(lease, echoes_leave_a_directory_known)
 	cr_expect(lt(u64, counted(STATS_FOREIGN_EVENTS), 10), "of what the others made alone");
 }
 
-/* ---- What others change ---- */
+/* ---- Changes by others ---- */
 
 Test(lease, contents_that_others_change_are_seen)
 {
@@ -240,7 +240,7 @@ Test(lease, changes_by_others_along_with_ours_are_seen)
 	cr_expect(eq(sz, explored_count_of(d), 45));
 }
 
-/* ---- Doubt ---- */
+/* ---- Invalidation ---- */
 
 Test(lease, after_an_invalidation_one_audit_restores_everything)
 {
@@ -296,9 +296,9 @@ Test(lease, a_stream_that_breaks_invalidates_and_is_begun_again)
 	cr_expect(eq(u64, counted(STATS_STREAMS_LOST), 1));
 }
 
-/* ---- What no stream tells ---- */
+/* ---- Changes that no stream reports ---- */
 
-/* Of another name of the file, which the stream does not know by. */
+/* Changes the file by another name, outside the shown tree, which the stream does not watch. */
 static void change_unseen(const char *name)
 {
 	struct scratch *s = &explored.shown.scratch;
@@ -636,7 +636,7 @@ Test(lease, a_directory_that_is_watched_again_is_held_again)
 	cr_expect(is_known("d1/new"));
 }
 
-/* ---- A sandbox that somebody paused ---- */
+/* ---- A sandbox that was paused ---- */
 
 static void await_refusals(unsigned count)
 {
@@ -656,7 +656,7 @@ static void await_paused(void)
 	}
 }
 
-/* What was just made is cut off on its way, as is the stream. */
+/* A change is cut off on its way by the pause, and so is the stream. */
 static void pause_after(int64_t ms)
 {
 	known_tree();
@@ -676,7 +676,7 @@ static void pause_after(int64_t ms)
 	cr_expect(zero(uint, explored.provider.wakes), "%lld ms after use", (long long)ms);
 }
 
-/* Who uses it waits so long at most for an attempt that follows. */
+/* A call waits up to this long for the next attempt. */
 static void wait_patiently(void)
 {
 	struct writeback *p = explored.cache->writeback;
@@ -720,7 +720,7 @@ Test(lease, nothing_but_use_wakes_a_sandbox_that_was_paused_after_100_s)
 	expect_use_wakes();
 }
 
-/* Its thread looks for another stream by itself. */
+/* The listener's thread looks for another stream by itself. */
 Test(lease, who_listens_wakes_nobody)
 {
 	known_tree();

@@ -1,4 +1,4 @@
-/* What a name leads to, while others change things and commands end. */
+/* The inode that a name leads to, while others change things and commands end. */
 #include "cache/session/session.h"
 #include "cache/tree/tree.h"
 #include "cache/lease/hand_out.h"

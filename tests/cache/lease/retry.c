@@ -55,7 +55,7 @@ static struct inode *look_up(void)
 	return look_up_as(&asked, "f");
 }
 
-/* The file is another one, which nobody has told the mount of. */
+/* Replaces the file by another one. The mount receives no event of that. */
 static void replace(void)
 {
 	scratch_write_text(&far.scratch, "new", "other");
@@ -72,7 +72,7 @@ static enum err open_as(const struct call *call, struct inode *i)
 	return kind;
 }
 
-/* `i` was replaced, and who opens it is told so. */
+/* `i` was replaced, and an open of it fails with ERR_STALE. */
 static void fail_to_open(struct inode *i)
 {
 	tree_invalidate(far.cache->tree, i);
@@ -148,7 +148,9 @@ Test(retry, attributes_are_those_of_the_second_lookup)
 	cr_expect(eq(sz, names.len, 0));
 }
 
-/* As nothing else than a question can tell. */
+/*
+ * Replaces the file by one with an extended attribute, which only a request to the sandbox shows.
+ */
 static void replace_with_xattr(const char *value)
 {
 	scratch_write_text(&far.scratch, "new", "other");

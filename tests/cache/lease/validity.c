@@ -21,7 +21,7 @@
 
 TestSuite(validity, .init = explored_setup, .fini = explored_teardown, .timeout = 300);
 
-/* Everything is known and then doubted, as after a command. */
+/* Learns everything and then invalidates it, as after a command. */
 static void invalidate(void)
 {
 	explored_list_all(cache_root(explored.cache));
@@ -31,7 +31,7 @@ static void invalidate(void)
 	explored.provider.entries = 0;
 }
 
-/* Somebody who walks the whole tree in a thread of his own. */
+/* A reader that walks the whole tree in its own thread. */
 struct asker {
 	pthread_t thread;
 	size_t count;
@@ -45,7 +45,7 @@ static void *ask(void *context)
 	return NULL;
 }
 
-/* ---- What it costs ---- */
+/* ---- The number of calls ---- */
 
 Test(validity, an_invalid_tree_is_one_call)
 {
@@ -117,7 +117,7 @@ Test(validity, what_is_made_here_is_held_too)
 	cr_expect(eq(uint, explored.provider.lists, 1));
 }
 
-/* A doubt that comes while the audit reads what was doubted. */
+/* An invalidation arrives while the audit reads the directories that were invalid. */
 Test(validity, an_invalidation_during_an_audit_is_not_lost)
 {
 	struct asker asker = { 0 };
@@ -139,7 +139,7 @@ Test(validity, an_invalidation_during_an_audit_is_not_lost)
 	cr_expect(eq(ptr, explored_find("d/f1"), NULL));
 }
 
-/* ---- What it tells ---- */
+/* ---- The changes that an audit reports ---- */
 
 Test(validity, every_change_of_others_is_seen)
 {
@@ -167,7 +167,7 @@ Test(validity, every_change_of_others_is_seen)
 /* As many directories as hold more names than a list is sent. */
 #define MANY 600
 
-/* What was made so far is older than what an audit asks for. */
+/* Invalidates after a tick: files made so far are older than the time from which an audit asks. */
 static void invalidate_after_a_tick(void)
 {
 	struct timespec first, now;
@@ -239,7 +239,7 @@ Test(validity, an_audit_of_any_number_of_directories_is_one_call)
 	cr_expect(ne(ptr, explored_find("moved/f"), NULL));
 }
 
-/* Its entries are asked for, and what is below them. */
+/* The entries of the directory are asked for again, and everything below it. */
 Test(validity, what_such_an_audit_cannot_read_is_not_valid)
 {
 	explored_make_long_dirs(MANY);
@@ -284,7 +284,7 @@ Test(validity, a_directory_that_is_moved_here_during_such_an_audit_is_not_valid)
 	cr_expect(eq(u64, explored_size_of("a/moved/c/f"), 11));
 }
 
-/* The second since which an audit asks, where what is held was told at `now`. */
+/* The second from which an audit asks, where the directories were listed at `now`. */
 static int64_t asks_since(struct timespec now)
 {
 	const struct tree_listing listing = { .seen = tree_seen(explored.cache->tree), .now = now };
@@ -368,7 +368,7 @@ Test(validity, validity_ends_without_an_invalidation)
 	}
 }
 
-/* ---- Beside our own changes ---- */
+/* ---- In parallel with our own changes ---- */
 
 Test(validity, changes_by_others_during_an_audit_are_seen)
 {
@@ -394,7 +394,7 @@ Test(validity, changes_by_others_during_an_audit_are_seen)
 	cr_expect(eq(ptr, explored_find("d/f0"), NULL));
 }
 
-/* ---- What goes wrong ---- */
+/* ---- Failures ---- */
 
 static bool is_size(const char *path, uint64_t size)
 {
@@ -420,7 +420,7 @@ static void make_and_invalidate(int64_t valid_ms)
 	explored_write("f0", "longer text");
 }
 
-/* While nobody can be asked. */
+/* Makes every audit fail from now on. */
 static void fail_audits(enum err kind)
 {
 	make_and_invalidate(A_MINUTE);
@@ -471,7 +471,7 @@ Test(validity, a_late_answer_about_the_root_is_no_error_to_report)
 	explored.provider.fails_with = ERR_OK;
 }
 
-/* What a command did is not what is known. */
+/* The changes of a command are not known, so what is known is not shown. */
 Test(validity, what_is_known_is_not_shown_after_a_command)
 {
 	struct attr attr;
@@ -493,7 +493,7 @@ Test(validity, what_is_known_is_not_shown_after_a_command)
 	explored.provider.fails_with = ERR_OK;
 }
 
-/* It ends while an audit is under way that was asked for before. */
+/* The command ends while an audit is under way that was asked for before. */
 Test(validity, what_is_known_is_not_shown_after_a_command_during_an_earlier_audit)
 {
 	struct asker asker = { 0 };
@@ -533,7 +533,10 @@ Test(validity, a_sandbox_that_is_gone_shows_nothing)
 	cr_expect(eq(str, e.text, "as the test wants it"));
 }
 
-/* Whatever it told before; what it did not tell may have changed, too. */
+/*
+ * The entries before the cut do not count as the whole: a file in an unreported directory may have
+ * changed, too.
+ */
 static void cut_an_audit(enum err kind)
 {
 	explored_make_tree("", 1, 10);
@@ -571,7 +574,7 @@ Test(validity, an_audit_that_is_refused_in_the_middle_counts_for_nothing)
 	cr_expect(explored.provider.lists > 1);
 }
 
-/* Its stamps say nothing of what changed since. */
+/* The time stamps of such an audit do not show what changed since the last one. */
 Test(validity, an_audit_counts_for_nothing_after_the_clock_of_the_sandbox_was_set_back)
 {
 	explored_make_files("", 2);

@@ -12,10 +12,12 @@
 
 TestSuite(walk, .init = explored_setup, .fini = explored_teardown, .timeout = 300);
 
-/* Until what was learned of `i` so far is believed no more, and has been asked for again. */
 #define A_SECOND 1000
 
-/* Returns when the answer after that was asked for. */
+/*
+ * Waits until the attributes of `i` have expired and were asked for again. Returns the time before
+ * that request.
+ */
 static int64_t expire(struct inode *i)
 {
 	struct attr attr;
@@ -239,7 +241,7 @@ Test(walk, what_expired_is_refreshed_together)
 static void expect_valid_by_its_time(int64_t held_ms, int64_t given_ms)
 {
 	const int64_t took_ms = given_ms - held_ms;
-	/* No answer is believed for more than a minute. */
+	/* No answer is valid for more than a minute. */
 	const int64_t until_ms = held_ms + 10 * (took_ms < A_SECOND ? took_ms : A_SECOND);
 	struct attr attr;
 	int64_t valid_ms;
@@ -441,7 +443,7 @@ Test(walk, a_directory_replaced_by_a_file_is_a_file)
 	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 1));
 }
 
-/* ---- What goes wrong ---- */
+/* ---- Failures ---- */
 
 static int list_with_one_closed(struct shown *s)
 {

@@ -30,7 +30,7 @@ static void teardown(void)
 
 TestSuite(fill, .init = setup, .fini = teardown, .timeout = 300);
 
-/* Every MiB begins with its offset. It is old enough to be trusted. */
+/* Opens a file in which every MiB begins with its offset. The file is old enough to be valid. */
 static struct inode *open_file(const char *name)
 {
 	AUTO_CLOSE int fd = openat(far.scratch.fd, name, O_WRONLY | O_CREAT, 0644);

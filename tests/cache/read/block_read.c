@@ -68,7 +68,7 @@ static void make(const char *name, uint64_t size, uint64_t mark)
 	}
 }
 
-/* What was made is old by the sandbox's clock, as a new cache knows. */
+/* Makes all files old by the sandbox's clock, as a new cache knows it. */
 static void pass_tick(void)
 {
 	distant_remount(&far, dir);
@@ -163,7 +163,9 @@ Test(stored_reads, an_open_file_that_a_command_changed_is_fetched_anew)
 	distant_close(&far, i);
 }
 
-/* What changed within a tick of the sandbox's clock may change again without another time. */
+/*
+ * A file that changed within a tick of the sandbox's clock may change again without another time.
+ */
 Test(stored_reads, a_file_that_may_still_change_is_not_kept)
 {
 	const struct attr v = { .ino = 9, .size = 4096, .ctime = { .tv_sec = 1000 } };
@@ -186,7 +188,7 @@ static void overwrite(const char *name, const char *text)
 	cr_assert(eq(sz, (size_t)pwrite(fd, text, strlen(text), 0), strlen(text)));
 }
 
-/* Opened, read and closed; what is believed is believed for 60 s. */
+/* Opens, reads and closes a file. Attributes and names are valid for 60 s. */
 static void expect_read(const char *name, const char *wanted)
 {
 	size_t len = strlen(wanted), got = 0;

@@ -69,7 +69,7 @@ __attribute__((format(printf, 2, 3))) static void make(size_t size, const char *
 	close(fd);
 }
 
-/* Nothing is believed, and what was made is old enough to be trusted. */
+/* Invalidates everything, after a tick: the files made so far are old enough to be valid. */
 static void made(void)
 {
 	distant_pass_tick(&far);
@@ -182,7 +182,7 @@ static void list_all(void)
 	walk(cache_root(far.cache), false);
 }
 
-/* ---- What comes along ---- */
+/* ---- Which files come along ---- */
 
 Test(bulk, a_file_brings_the_others_of_its_directory)
 {
@@ -442,9 +442,9 @@ Test(bulk, what_is_stored_stays_and_others_come_in_its_place)
 	scratch_remove(&disk);
 }
 
-/* ---- What is beside a file ---- */
+/* ---- Files next to the one that is read ---- */
 
-/* What stands at `offset` of a file. */
+/* Expects `text` at `offset` of a file. */
 static void expect_at(const char *path, uint64_t offset, const char *text)
 {
 	struct inode *i = find(path);

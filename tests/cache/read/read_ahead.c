@@ -38,7 +38,7 @@ static struct inode *with_file(const char *name, uint64_t size)
 	for (uint64_t at = 0; at + sizeof at <= size; at += MIB)
 		cr_assert(eq(int, (int)pwrite(fd, &at, sizeof at, (off_t)at), sizeof at));
 	close(fd);
-	cache_invalidate_all(far.cache); /* that the name was not there */
+	cache_invalidate_all(far.cache); /* the negative entry of the name */
 	return distant_open(&far, name);
 }
 
@@ -164,7 +164,7 @@ Test(ahead, bytes_of_two_versions_are_never_mixed)
 		if (at)
 			expect_mark(at);
 	}
-	/* Whoever holds the first MiB of the old version was told to forget it. */
+	/* The kernel, which has the first MiB of the old version, was told to forget it. */
 	is_new = distant_page_reports(&far) > 0;
 	cr_expect(is_new);
 	read_at(i, 0, 4);

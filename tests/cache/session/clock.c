@@ -1,4 +1,4 @@
-/* What the sandbox's clock shows by now, as answers tell of it. */
+/* The sandbox's clock, as the cache knows it from answers. */
 #include "cache/session/session.h"
 #include "cache/tree/tree.h"
 #include "cache/contents.h"

@@ -98,7 +98,7 @@ static uint64_t calls_in_buckets(const struct stats_calls *calls)
 	return sum;
 }
 
-/* ---- What is counted ---- */
+/* ---- The counters ---- */
 
 Test(counted_provider, a_fetch_counts_the_bytes_that_came)
 {

@@ -16,9 +16,9 @@ TestSuite(lifetime, .timeout = 300);
 
 struct vendor {
 	struct provider base;
-	int64_t left_s; /* what info says after an extension */
+	int64_t left_s; /* the seconds left that info reports after an extension */
 	enum err answer;
-	bool ends; /* then it is gone */
+	bool ends; /* the sandbox is gone after the next info */
 	atomic_int extended, looks;
 	_Atomic int64_t asked_s;
 	int64_t first_ms, second_ms; /* when the first two extensions came */
@@ -108,7 +108,7 @@ static struct lifetime *start(struct vendor *v, int64_t left_s, int64_t wanted_s
 	return start_with(v, (struct lifetime_options){ .left_s = left_s, .wanted_s = wanted_s });
 }
 
-/* ---- What must hold ---- */
+/* ---- The rules ---- */
 
 static bool tell_pending(void *context)
 {

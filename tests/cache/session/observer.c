@@ -50,7 +50,7 @@ static void *invalidate(void *context)
 	return NULL;
 }
 
-/* What it needs is freed next. */
+/* The caller frees what the observer needs as soon as cache_observe() has returned. */
 Test(observer, is_out_when_it_is_taken_away)
 {
 	struct slow slow = { 0 };

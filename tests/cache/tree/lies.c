@@ -41,7 +41,7 @@ static void teardown(void)
 
 TestSuite(tree_lies, .init = setup, .fini = teardown, .timeout = 300);
 
-/* What was answered to a question of `seen`, pinned. */
+/* Learns the answer to a request that was made at `seen`; the inode is pinned. */
 static struct inode *learn_at(
 	uint64_t seen, struct inode *dir, const char *name, uint64_t ino, uint32_t type)
 {
@@ -86,7 +86,7 @@ static void walk(struct inode *i)
 	free(starts);
 }
 
-/* What the answer of `in` says that is in it. */
+/* The false answers: `in` is listed as having an entry with the number `ino`. */
 static const struct lie {
 	const char *name, *in;
 	uint64_t ino;
@@ -114,7 +114,10 @@ static struct inode *by_name(const char *name, struct inode *top, struct inode *
 	return !*name ? root : strcmp(name, "top") ? below : top;
 }
 
-/* Once more a listing tells that `below` is in `top`: so the lie would close the circle. */
+/*
+ * A later listing reports once more that `below` is in `top`. With the lie that would close the
+ * circle.
+ */
 static void tell(const struct lie *lie, struct inode *top, struct inode *below)
 {
 	struct inode *dir = by_name(lie->in, top, below);

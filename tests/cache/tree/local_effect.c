@@ -1,5 +1,5 @@
 /*
- * Changes that the sandbox has not heard of yet: what the tree shows of them, and what it makes of
+ * Changes that the sandbox has not applied yet: what the tree shows of them, and what it makes of
  * the answers.
  */
 #include "cache/tree/tree.h"
@@ -51,7 +51,7 @@ static struct inode *learn(struct inode *dir, const char *name, uint64_t ino, ui
 	return learn_of(tree_seen(tree), dir, name, ino, mode);
 }
 
-/* Every entry of `dir` was told. */
+/* Every entry of `dir` was reported. */
 static void complete(struct inode *dir)
 {
 	struct tree_listing listing = { .until_ms = FOREVER, .name_until_ms = FOREVER };
@@ -65,7 +65,7 @@ static void complete(struct inode *dir)
 	tree_listing_ends(tree, &listing);
 }
 
-/* A root that is complete under a trust without end. */
+/* A root that is complete and valid without end. */
 static void setup(void)
 {
 	struct attr attr = attr_of(1, S_IFDIR | 0755);
@@ -132,7 +132,7 @@ static struct inode *make(struct inode *dir, const char *name, uint32_t mode)
 	return i;
 }
 
-/* ---- What is shown of an inode ---- */
+/* ---- What an inode shows ---- */
 
 Test(tree_apply_local, a_link_and_its_removal_move_the_count_and_only_the_ctime)
 {
@@ -277,7 +277,7 @@ Test(tree_apply_local, bytes_that_are_written_have_blocks_and_no_more_than_the_f
 	tree_change_ends(tree, &scope);
 }
 
-/* ---- Directories with foreseen changes ---- */
+/* ---- Directories with changes that were applied locally ---- */
 
 Test(tree_apply_local, a_directory_with_foreseen_changes_stays_complete)
 {
@@ -388,7 +388,7 @@ Test(tree_apply_local, an_answer_about_another_file_is_not_valid)
 	tree_change_ends(tree, &two);
 }
 
-/* Contents are sent beside each other, and either may be answered first. */
+/* Contents are sent in parallel, and either may be answered first. */
 Test(tree_apply_local, the_last_answer_is_adopted_whichever_change_it_is_of)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
@@ -420,7 +420,7 @@ Test(tree_apply_local, what_a_change_made_is_touched_by_it)
 	tree_unpin(tree, f);
 }
 
-/* ---- What was made here ---- */
+/* ---- Files made here ---- */
 
 Test(tree_apply_local, what_was_made_here_is_known_at_once)
 {
@@ -468,7 +468,7 @@ Test(tree_apply_local, the_text_of_a_link_made_here_is_known)
 	tree_change_ends(tree, &scope);
 }
 
-/* Nobody but us can say anything of it. */
+/* Only this mount knows the file. */
 Test(tree_apply_local, a_file_that_was_made_here_is_shown_though_everything_is_invalid)
 {
 	struct inode *f = make(root, "f", S_IFREG | 0644);
@@ -664,7 +664,7 @@ Test(tree_apply_local, an_audit_leaves_out_what_it_would_not_find_and_invalidate
 	cr_expect(not(tree_is_listed(tree, d, now())));
 }
 
-/* ---- What the kernel keeps meanwhile ---- */
+/* ---- Attributes that the kernel keeps meanwhile ---- */
 
 static const struct inode *revoked;
 
@@ -741,7 +741,8 @@ Test(tree_apply_local, attributes_under_another_change_are_not_delegated)
 }
 
 /*
- * A change of our own accord, as of the times that are kept: no request of the kernel's tells it.
+ * A change that the cache makes by itself, as the one that keeps times: no request of the kernel
+ * announces it.
  */
 Test(tree_apply_local, delegated_attributes_are_revoked_when_more_is_applied_locally)
 {
@@ -922,7 +923,7 @@ Test(tree_apply_local, delegated_attributes_of_a_refused_file_are_revoked_with_i
 	tree_change_ends(tree, &scope);
 }
 
-/* ---- What the change stream tells meanwhile ---- */
+/* ---- Events meanwhile ---- */
 
 static void receive(enum watch_kind kind, const char *path, struct attr attr)
 {
@@ -994,8 +995,8 @@ Test(tree_apply_local, another_file_that_has_its_name_is_news)
 }
 
 /*
- * The directory is listed while it is written to a file in it, and what the stream tells is how the
- * file was before.
+ * The directory is listed while a file in it is written to. The event has the file as it was
+ * before.
  */
 Test(tree_apply_local, an_event_of_a_file_waits_for_its_changes_though_its_directory_becomes_known)
 {
@@ -1015,7 +1016,7 @@ Test(tree_apply_local, an_event_of_a_file_waits_for_its_changes_though_its_direc
 	tree_change_ends(tree, &scope);
 }
 
-/* Others make a file and remove it again, and who asked in between is answered last. */
+/* Others make a file and remove it again. The answer to a listing in between comes last. */
 Test(tree_apply_local, a_file_that_others_made_and_removed_is_reported_and_no_older_answer_shows_it)
 {
 	struct tree_listing listing = { .until_ms = FOREVER, .name_until_ms = FOREVER };
@@ -1332,7 +1333,7 @@ Test(tree_apply_local, a_file_that_others_make_in_a_directory_that_was_removed_h
 	cr_expect(eq(uint, reports, 1));
 }
 
-/* It may be there by then, and a listing under way may be about to tell of it. */
+/* The file may exist by then, and a listing under way may be about to report it. */
 Test(tree_apply_local, a_removal_in_an_unknown_directory_is_reported)
 {
 	remove_directory("d");
@@ -1342,7 +1343,10 @@ Test(tree_apply_local, a_removal_in_an_unknown_directory_is_reported)
 	cr_expect(eq(uint, reports, 2));
 }
 
-/* Its own time changed with each name that was removed in it, and that is told late. */
+/*
+ * The directory's own time changed with each name that was removed in it. The event of that comes
+ * late.
+ */
 Test(tree_apply_local, an_event_of_a_directory_that_was_removed_here_is_no_news)
 {
 	struct inode *dir = learn(root, "d", 7, S_IFDIR | 0755);

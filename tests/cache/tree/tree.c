@@ -103,7 +103,7 @@ Test(tree, a_path_leads_from_the_root_down)
 	cr_expect(eq(str, (char *)path_of(b, "c"), "a/b/c"));
 }
 
-/* As told of a command that was run since `seen`. */
+/* The report of the root by a command that ran since `seen`. */
 static int64_t root_until_after_command(uint64_t seen, uint32_t mode)
 {
 	const struct tree_news news = { .attr = attr_of(1, S_IFDIR | mode), .until_ms = LATER };
@@ -148,7 +148,7 @@ static void count_root(void *context, const struct tree_report *report)
 	root_reports += report->inode == root;
 }
 
-/* Heard once more it is an echo, which nobody is told of. */
+/* The event that repeats the report is an echo, which sends no notice. */
 Test(tree, the_kernel_forgets_the_root_when_a_command_reports_another)
 {
 	const struct watch_event event = {
@@ -189,7 +189,7 @@ static void change(struct inode *i);
 static void move(
 	struct inode *i, struct inode *from, const char *name, struct inode *dir, const char *to);
 
-/* An answer that is older than a change of the directory is not believed. */
+/* An answer that is older than a change of the directory is not valid. */
 Test(tree, an_invalid_answer_moves_no_directory_that_the_kernel_has)
 {
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
@@ -278,7 +278,10 @@ Test(tree, a_directory_that_lost_its_name_is_not_found_by_its_number_alone)
 	tree_kernel_forget(tree, was, 1);
 }
 
-/* What is judged then takes the name away that it is about. */
+/*
+ * The rename, which is deferred until the change ends, takes away the name of the file that
+ * changes.
+ */
 Test(tree, a_rename_over_a_changing_file_is_applied_when_the_change_is_done)
 {
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
@@ -322,7 +325,7 @@ Test(tree, a_name_that_a_file_had_before_its_last_change_is_not_taken_for_one_th
 	tree_kernel_forget(tree, f, 1);
 }
 
-/* It may be removed, and its number given to what is made next. */
+/* The file may be removed, and its number given to a new file. */
 Test(tree, a_file_without_a_time_of_birth_is_not_known_by_its_number_alone)
 {
 	struct inode *f = learn(root, "log", 7, S_IFREG | 0644);
@@ -412,7 +415,7 @@ Test(tree, a_reused_inode_number_is_a_new_inode)
 	tree_unpin(tree, new);
 }
 
-/* What stat(2) shows. */
+/* The inode number that stat(2) shows. */
 static uint64_t number_of(struct inode *i)
 {
 	struct attr attr;
@@ -623,7 +626,7 @@ Test(tree, an_answer_older_than_a_replacement_does_not_bring_the_old_file_back)
 	tree_unpin(tree, late);
 }
 
-/* The kernel, which has `old`, is not to be told that the name is a file that was removed. */
+/* The kernel, which has `old`, must not receive a file that was removed for the name. */
 Test(tree, an_invalid_name_is_the_file_of_an_answer_from_before_the_invalidation)
 {
 	struct inode *old = learn(root, "f", 3, S_IFREG | 0644);
@@ -872,7 +875,7 @@ Test(tree, a_listing_drops_what_only_an_older_one_named)
 	cr_expect(eq(int, tree_find(tree, root, "gone", 0, &found, NULL), TREE_ABSENT));
 }
 
-/* The answer was on its way when the stream told of it. */
+/* The answer was on its way when the event arrived. */
 Test(tree, a_directory_in_which_others_were_before_it_was_known_is_asked_for_again)
 {
 	struct tree_listing listing = { .until_ms = LATER, .name_until_ms = LATER };
@@ -1174,7 +1177,7 @@ Test(tree, unused_inodes_are_forgotten_oldest_first)
 /* Enough for every bucket of the tables. */
 #define TAKEN_AT_ONCE 16
 
-/* Takes at least so much of what the kernel may use and is in doubt. */
+/* Takes at least so many of the invalid inodes and names that the kernel has. */
 static void take_some(int least, int *inodes, int *names)
 {
 	struct tree_outdated taken[TAKEN_AT_ONCE];
@@ -1387,7 +1390,7 @@ static void expect_invalidation_ends(struct inode *i, const char *name)
 	cr_expect(not(is_valid(i, name)), "%s", name);
 }
 
-/* Each after a doubt that found nothing else with a time of its own. */
+/* Each case follows an invalidation that found nothing else with a time of its own. */
 Test(tree, an_invalidation_ends_every_validity_with_a_time_of_its_own)
 {
 	struct tree_news news = {
@@ -1444,7 +1447,7 @@ Test(tree, no_listing_revives_what_had_ended_before_an_invalidation)
 	tree_unpin(tree, f);
 }
 
-/* As an audit confirms it that was asked after the doubt. */
+/* The answer of an audit that was asked after the invalidation. */
 static void confirm(void)
 {
 	cr_assert(tree_validate(tree, TREE_HELD, NULL));
@@ -1674,7 +1677,10 @@ Test(tree, a_name_known_not_to_exist_does_not_keep_its_directory)
 	cr_expect(eq(u64, known(), before));
 }
 
-/* Of a name that is not known, in a directory whose entries are not: an answer may know more. */
+/*
+ * The event has a name that is not known, in a directory whose entries are not known either: an
+ * answer may know more.
+ */
 Test(tree, an_event_of_a_directory_does_not_keep_the_directory)
 {
 	const struct watch_event event = { .kind = WATCH_CREATED, .path = "dir/sub/told" };
