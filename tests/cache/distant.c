@@ -77,7 +77,7 @@ static bool take_chosen(
 	return true;
 }
 
-/* Of an apply: whether it is at work from now on. */
+/* Notes whether an apply is at work from now on; other calls are not counted. */
 static void note_work_locked(struct distant *d, const bool *held, bool is_at_work)
 {
 	if (held != &d->hold_applies)
@@ -306,7 +306,7 @@ static void note_size(
 
 #define LATE_MS 5
 
-/* The same for every run of the same steps. */
+/* The delay is the same in every run of the same steps. */
 static void be_late(struct distant *d)
 {
 	struct timespec end = soon(LATE_MS);
@@ -661,10 +661,13 @@ static void look_at_root(struct distant *d)
 	cache_entries_free(d->cache, entries, count);
 }
 
-/* Two ticks of the sandbox's clock, and one more for whoever measures them. */
+/* Two ticks of the sandbox's clock, and one more for the measurement. */
 #define TICKS_NS 30000000
 
-/* What the cache knows of the sandbox's clock is as far behind as an answer was on its way. */
+/*
+ * The time that the cache knows of the sandbox's clock is as far behind as an answer was on its
+ * way.
+ */
 void distant_pass_tick(struct distant *d)
 {
 	int64_t end_ms = monotonic_ms() + (int64_t)TEST_WAIT_S * 1000;
@@ -688,7 +691,7 @@ void distant_await_deciding(struct distant *d)
 		if (tree_may_decide(d->cache->tree, cache_root(d->cache), monotonic_ms()))
 			return;
 		cr_assert(lt(i64, monotonic_ms(), end_ms), "nothing may be decided");
-		/* What the stream tells wants the processor more than this does. */
+		/* The thread of the stream needs the processor more than this loop does. */
 		usleep(1000);
 	}
 }

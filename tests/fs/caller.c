@@ -21,7 +21,7 @@ static const char plain[] = "Name:\tTgid:\t99\n"
 			    "SigBlk:\t0000000000000000\n"
 			    "SigIgn:\t0000000000000000\n";
 
-/* Of /proc/PID/stat: the name, the flags and the exit code. */
+/* The text of /proc/PID/stat with this name, these flags and this exit code. */
 #define STAT(name, flags, code)                                                                    \
 	"4711 (" name ") S 1 1 1 0 -1 " flags " 186 0 0 0 0 0 0 0 20 0 1 0 99 0 0 0 0 0 0 0 0 "    \
 	"0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 " code "\n"

@@ -118,7 +118,7 @@ static bool is_renewed_within(int64_t ms)
 	return renewals >= until;
 }
 
-/* ---- What its close asks ---- */
+/* ---- Requests of a close ---- */
 
 Test(handle, a_close_asks_only_where_something_was_written)
 {
@@ -176,7 +176,7 @@ Test(handle, the_close_of_a_handle_for_reading_leaves_the_renewal_to_the_writer)
 	closed(&writer);
 }
 
-/* ---- What its flags mean ---- */
+/* ---- The flags of a handle ---- */
 
 Test(handle, a_write_is_as_the_flags_of_its_handle_want_it)
 {

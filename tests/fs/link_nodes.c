@@ -56,7 +56,7 @@ static void teardown(void)
 
 TestSuite(link_nodes, .init = setup, .fini = teardown, .timeout = 300);
 
-/* What a kernel that has this number follows. */
+/* The text that a kernel with this number follows; or an error. */
 static const char *text_of(fuse_ino_t ino)
 {
 	fs_ops.readlink(request(), ino);
@@ -122,7 +122,7 @@ Test(link_nodes, the_size_of_a_link_is_that_of_the_text_by_the_same_name)
 		eq(long, size_of(kernel_lookup(&kernel, "d/out")), (long)strlen("../etc/passwd")));
 }
 
-/* What one node of it is changed by the kernel does not see in the others. */
+/* The kernel does not see a change of one node of the link in its other nodes. */
 Test(link_nodes, attributes_of_a_link_with_two_names_are_not_kept)
 {
 	size_of(kernel_lookup(&kernel, "top"));

@@ -86,7 +86,7 @@ Test(operations, the_control_directory_is_no_name_to_change)
 /* ---- Directories ---- */
 
 #define ENTRIES 20
-/* Of a reply: room for one entry with a name of up to eight bytes. */
+/* The size of a reply: room for one entry with a name of up to eight bytes. */
 #define ROOM      (FUSE_NAME_OFFSET + 8)
 #define NAMES_MAX 400
 
@@ -94,7 +94,7 @@ struct directory {
 	fuse_ino_t ino;
 	struct fuse_file_info fi;
 	off_t off;
-	char names[NAMES_MAX]; /* that were read, each with a blank behind it */
+	char names[NAMES_MAX]; /* the names that were read, each followed by a blank */
 };
 
 /* Whether there was an entry. */

@@ -1,4 +1,4 @@
-/* What fs/request.h says of replies: the kernel is the quickest possible (hasty_kernel.h). */
+/* The rules for replies in fs/request.h, with the quickest possible kernel (hasty_kernel.h). */
 #include "tests/fs/hasty_kernel.h"
 
 #include <criterion/criterion.h>

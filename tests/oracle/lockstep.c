@@ -9,7 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- What a call may change: its paths, the directories they are in, its descriptors ---- */
+/*
+ * ---- Files that a call may change: its paths, the directories they are in, its descriptors ----
+ */
 
 enum { POINT_PATH, POINT_PARENT, POINT_PATH2, POINT_PARENT2, POINT_SLOT, POINT_SLOT2, POINTS };
 
@@ -185,7 +187,7 @@ static void sabotage_after(struct lockstep *l, const struct call *c, struct outc
 
 /* ---- One step ---- */
 
-/* So that a time set now differs from one set before. */
+/* Waits for a tick, so that a time set now differs from one set before. */
 static void wait_for_tick(void)
 {
 	struct timespec before, now;
@@ -249,7 +251,7 @@ static void sync_side(const struct side *s, const struct call *c)
 		sync_where(s, &c->at[1]);
 }
 
-/* What the call may change, on both sides: a close gives up locks. */
+/* Syncs the files that the call may change, on both sides: a close gives up locks. */
 static void sync_changed(struct lockstep *l, const struct call *c)
 {
 	if (!l->changes_follow)
@@ -258,7 +260,7 @@ static void sync_changed(struct lockstep *l, const struct call *c)
 	sync_side(&l->b, c);
 }
 
-/* All of it. */
+/* Syncs everything on the mount. */
 static void sync_all(struct lockstep *l)
 {
 	if (!behind_sync(&l->writer))

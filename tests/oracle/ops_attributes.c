@@ -98,8 +98,7 @@ static void run_chown(struct side *s, const struct call *c, struct outcome *o)
 }
 
 /*
- * Apart from the others, since for somebody else's set-group-id file a FUSE kernel answers it
- * alone.
+ * This is an op of its own: a FUSE kernel answers it alone for a set-group-id file of another user.
  */
 static void run_chown_nothing(struct side *s, const struct call *c, struct outcome *o)
 {

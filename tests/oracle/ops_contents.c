@@ -22,7 +22,8 @@ static void run_open(struct side *s, const struct call *c, struct outcome *o)
 }
 
 /*
- * What only an O_PATH descriptor still leads to: nobody tells a FUSE file system that there is one.
+ * Whether only an O_PATH descriptor still leads to the file: the kernel does not report such a
+ * descriptor to a FUSE file system.
  */
 static bool is_forgotten(int fd)
 {

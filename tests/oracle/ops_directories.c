@@ -1,9 +1,9 @@
 /*
- * ops_directories.c - reading directories: what is in them, from the beginning and from the middle.
+ * ops_directories.c - reading directories: their entries, from the beginning and from the middle.
  *
- * The order of names is the file system's affair, so a listing is compared sorted; what must hold
- * of the order (a place returned to continues as before, a name that nobody touched comes once) is
- * checked on each side by itself.
+ * The order of names is the file system's affair, so a listing is compared sorted. The rules for
+ * the order are checked on each side by itself: a place returned to continues as before, and a name
+ * that no call touched comes once.
  */
 #include "tests/oracle/ops.h"
 

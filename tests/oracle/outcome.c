@@ -60,7 +60,10 @@ void text_add_escaped(struct text *t, const void *bytes, size_t len)
 	}
 }
 
-/* FNV-1a, eight bytes at a time where there are as many: it only has to tell two contents apart. */
+/*
+ * FNV-1a, eight bytes at a time where there are as many: the hash only has to distinguish two
+ * contents.
+ */
 uint64_t hash_bytes(const void *bytes, size_t len)
 {
 	const unsigned char *c = bytes;
@@ -127,7 +130,7 @@ void text_add_stat(struct text *t, const struct stat *st, const struct stat_rule
 	if (rules->rdev && (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode)))
 		text_add(t, " rdev=%u:%u", major(st->st_rdev), minor(st->st_rdev));
 	if (S_ISFIFO(
-		    /* what passes through it never reaches the file system, nor does its time */
+		    /* bytes through a FIFO never reach the file system, nor does their time */
 		    st->st_mode)) {
 		text_add(t, "\n");
 		return;

@@ -141,7 +141,7 @@ bool side_open(struct side *s, const char *name, const char *path)
 	return true;
 }
 
-/* So that the first calls find something. */
+/* Makes folders, so that the first calls find something. */
 static bool make_folders(int root)
 {
 	static const char *const folders[] = { "p", "q", "r", "p/p", "p/q", "q/p", "q/p/p" };

@@ -52,7 +52,7 @@ static void holes_read_as_zeros(void)
 	OK(ftruncate(fd, 100001));
 	OK(ftruncate(fd, 100003));
 	SAME(pread(fd, bytes, 100, 100000), 3);
-	TRUE(!memcmp(bytes, "e\0\0", 3)); /* what was cut off does not come back */
+	TRUE(!memcmp(bytes, "e\0\0", 3)); /* the bytes that were cut off do not come back */
 	SAME(lseek(fd, 0, SEEK_HOLE) <= 100003, 1);
 	FAILS(ENXIO, lseek(fd, 100003, SEEK_DATA));
 	FAILS(ENXIO, lseek(fd, 200000, SEEK_HOLE));

@@ -165,7 +165,8 @@ static void a_directory_that_changes_parents_needs_write_on_itself(void)
 	}
 	AS(USER_A)
 	{
-		FAILS(EACCES, rename("a/own", "b/own")); /* its ".." would change */
+		/* the ".." of the directory would change */
+		FAILS(EACCES, rename("a/own", "b/own"));
 		OK(rename("a/own", "a/own2"));
 	}
 	AS(USER_B)

@@ -95,7 +95,7 @@ static void who_may_set_times(void)
 	make_file("f", 0666);
 	AS(USER_A)
 	{
-		OK(utimensat(AT_FDCWD, "f", NULL, 0)); /* who may write may say "now" */
+		OK(utimensat(AT_FDCWD, "f", NULL, 0)); /* a user who may write may set "now" */
 		FAILS(EPERM, utimensat(AT_FDCWD, "f", times, 0));
 		FAILS(EPERM, utimensat(AT_FDCWD, "f", half, 0));
 	}
@@ -124,10 +124,10 @@ static void writing_and_truncating_move_both(void)
 	OK(ftruncate(fd, 10));
 	SAME(moved_since("f", &before), MOVED_BOTH);
 	before = aged("f");
-	OK(ftruncate(fd, 10)); /* the same size, through a descriptor */
+	OK(ftruncate(fd, 10)); /* unchanged size, through a descriptor */
 	SAME(moved_since("f", &before), MOVED_BOTH);
 	before = aged("f");
-	OK(truncate("f", 10)); /* the same size, by name */
+	OK(truncate("f", 10)); /* unchanged size, by name */
 	SAME(moved_since("f", &before), MOVED_BOTH);
 	before = aged("f");
 	OK(close(open("f", O_WRONLY | O_TRUNC)));

@@ -17,7 +17,7 @@
 #define PATIENCE_MS 60000
 #define TEXT_MAX    8192
 
-/* What the file holds as a text; false: it cannot be opened or read. */
+/* Reads the contents of the file as a text; false: the file cannot be opened or read. */
 static bool read_text(struct worker *w, const char *path, char text[TEXT_MAX])
 {
 	int fd = CALL(w, open(path, O_RDONLY | O_CLOEXEC));

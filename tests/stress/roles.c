@@ -278,9 +278,7 @@ static void prizes_check(struct shared *s)
 	stress_must(s, !rmdir("prizes"), "at the end: rmdir", "prizes");
 }
 
-/*
- * ---- Lists: names that nobody touches are listed exactly once, whatever happens beside them ----
- */
+/* ---- Lists: names that no worker touches are listed exactly once, whatever else happens ---- */
 
 static void lists_prepare(struct shared *s)
 {

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #define FAILURES_SHOWN 50
-/* What the watched process may gain between a third of the time and the end. */
+/* The most that the watched process may gain between a third of the time and the end. */
 #define GROWTH_KB  (32 * 1024)
 #define GROWTH_FDS 16
 

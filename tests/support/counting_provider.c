@@ -109,7 +109,7 @@ static enum err check_awake(struct counting_provider *p, const struct call *call
 		p->refusals++;
 		return error_set(e, ERR_GONE, "paused, and wakes when somebody uses it");
 	}
-	/* Of several who use it at once only one finds it paused. */
+	/* Only one of several calls at once finds the sandbox paused. */
 	p->wakes += atomic_exchange(&p->is_paused, false);
 	return ERR_OK;
 }

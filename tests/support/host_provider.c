@@ -165,7 +165,7 @@ static enum err apply(struct provider *p, const struct call *call,
 	return helper_apply(files_of(p), call, request, results, e);
 }
 
-/* ---- Its life ---- */
+/* ---- Beginning and end ---- */
 
 static const struct provider_ops host_ops = {
 	.name = "host", .execute = execute, .list = list, .fetch = fetch, .apply = apply

@@ -14,10 +14,10 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* On every wait. */
+/* The limit of every wait. */
 #define DEADLINE_MS 60000
 #define PIECES      5
-/* Of one program's output, where it is kept. */
+/* The most output of one program that is kept. */
 #define KEPT_MAX ((size_t)256 * 1024 * 1024)
 
 /* ---- Uploads ---- */
@@ -35,7 +35,7 @@ static enum err write_piece(int fd, const struct remote_upload *u, size_t at, si
 	return write(fd, (const char *)u->bytes + at, len) == (ssize_t)len ? ERR_OK : ERR_IO;
 }
 
-/* False: nobody will look any more. */
+/* False: the program has ended, or does not look at the file any more. */
 static bool wait_look(int watch_fd, int stop_fd)
 {
 	struct pollfd p[] = { { .fd = watch_fd, .events = POLLIN },

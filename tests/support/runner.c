@@ -1,7 +1,4 @@
-/*
- * What the runner's side of Criterion's library would do stands here, under the names that its
- * macros call.
- */
+/* The runner's side of Criterion's library, under the names that its macros call. */
 #include "tests/support/runner.h"
 
 #include <criterion/criterion.h>
@@ -43,13 +40,13 @@ static struct {
 	unsigned jobs;
 	bool fails_fast, lists;
 	struct slot slots[JOBS_MAX];
-	/* Of each slot; shared with the tests and with their children. */
+	/* a flag of each slot; shared with the tests and with their children */
 	_Atomic bool *has_failed, *has_ended;
-	sigset_t mask; /* that tests have */
+	sigset_t mask; /* the signal mask of the tests */
 	unsigned count, failed;
 } all = { .pattern = "*", .jobs = 1 };
 
-/* Of the one test of this process: Criterion's functions are given none of it. */
+/* The one test of this process: Criterion's functions do not receive it. */
 static struct {
 	const struct criterion_test *test;
 	const struct criterion_suite *suite; /* NULL: it is declared nowhere */
@@ -57,7 +54,7 @@ static struct {
 	jmp_buf end;
 } here;
 
-/* ---- What the macros call ---- */
+/* ---- Functions that the macros call ---- */
 
 static void call(void (*fixture)(void))
 {
@@ -144,7 +141,7 @@ void cr_log(enum criterion_severity severity, const char *format, ...)
 	va_end(arguments);
 }
 
-/* What was compared, and the values of what does not hold. */
+/* Adds the expressions that were compared, and the values of those that do not hold. */
 static size_t add_node(char *text, size_t len, size_t room, const struct cri_assert_node *node)
 {
 	for (uint32_t n = 0; n < node->nchild && len < room; n++) {
@@ -259,7 +256,7 @@ static bool ended_as_wanted(const struct slot *s, int status)
 		return false;
 	if (data->signal)
 		return WIFSIGNALED(status) && WTERMSIG(status) == data->signal;
-	/* What ends the program in the midst of a test leaves the rest of the test out. */
+	/* A call that ends the program in the midst of a test leaves the rest of the test out. */
 	if (!data->exit_code && !all.has_ended[s - all.slots])
 		return false;
 	return WIFEXITED(status) && WEXITSTATUS(status) == data->exit_code;
@@ -298,7 +295,7 @@ static void end(struct slot *s, int status)
 	s->pid = 0;
 }
 
-/* ---- All of them ---- */
+/* ---- All tests ---- */
 
 static unsigned running(void)
 {

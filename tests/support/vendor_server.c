@@ -21,7 +21,10 @@
 #define SANDBOXES  "sandboxes"
 #define COMPLAINTS "complaints"
 
-/* In the child. What it says goes to `out`, what it complains of to a file beside the sandboxes. */
+/*
+ * Runs the server in the child. Its output goes to `out`, its errors to a file next to the
+ * sandboxes.
+ */
 static void become_server(const char *vendor, const char *dir, int out)
 {
 	char program[64], root[96], complaints[96];

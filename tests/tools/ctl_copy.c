@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Two directories of a scratch one, and what a copy between them told. */
+/* Two directories in a scratch one, and the reports of a copy between them. */
 static struct {
 	struct scratch scratch;
 	struct provider *from, *to;
@@ -99,10 +99,7 @@ static void expect_text(const char *path, const char *wanted)
 	cr_expect(eq(str, text, (char *)wanted), "%s", path);
 }
 
-/*
- * ---- What is copied
- * ------------------------------------------------------------------------------
- */
+/* ---- Copies that succeed ---- */
 
 Test(ctl_copy, a_tree_goes_below_directories_that_are_made)
 {
@@ -114,7 +111,7 @@ Test(ctl_copy, a_tree_goes_below_directories_that_are_made)
 	cr_expect(eq(str, room.failures, ""));
 	expect_text("to/new/er/d/f", "text");
 	cr_expect(eq(u32, mode_of("to/new/er/d"), 0750));
-	/* Those above were made now, and have no times of the source's. */
+	/* The directories above were made now, and have no times of the source's. */
 	cr_assert(eq(int, fstatat(room.scratch.fd, "to/new", &st, 0), 0));
 	cr_expect(ge(i64, st.st_mtim.tv_sec, 1000000000));
 	cr_expect(eq(u64, room.counts.files, 1));
@@ -174,10 +171,7 @@ Test(ctl_copy, a_file_of_several_megabytes_is_whole)
 	cr_expect(eq(int, memcmp(got, bytes, len), 0));
 }
 
-/*
- * ---- What fails
- * ----------------------------------------------------------------------------------
- */
+/* ---- Copies that fail ---- */
 
 Test(ctl_copy, a_missing_file_is_reported)
 {
@@ -224,7 +218,7 @@ static struct {
 	size_t count;
 	size_t given;
 	enum err end;
-	enum err done; /* of the file, whose line holds */
+	enum err done; /* the error of the file alone: the connection holds */
 } liar;
 
 static enum err lie(struct provider *p, const struct call *call, const struct list_request *request,
@@ -379,7 +373,7 @@ Test(ctl_copy, a_file_that_is_overwritten_in_place_between_two_parts_is_reported
 	static const struct attr others[] = {
 		{ .mtime = { 1001, 5 }, .ctime = { 1001, 5 } },
 		{ .mtime = { 1000, 6 }, .ctime = { 1000, 6 } },
-		{ .mtime = { 1000, 5 }, .ctime = { 1001, 5 } }, /* its time was set back */
+		{ .mtime = { 1000, 5 }, .ctime = { 1001, 5 } }, /* the mtime was set back */
 		{ .mtime = { 1000, 5 }, .ctime = { 1000, 6 } },
 	};
 

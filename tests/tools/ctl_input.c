@@ -11,8 +11,8 @@
 TestSuite(ctl_input, .timeout = 300);
 
 /*
- * As where somebody else takes what poll() has seen: a terminal like this has something, and a read
- * of it waits for more.
+ * As if another process took the bytes that poll() has seen: this terminal has bytes, and a read of
+ * it waits for more.
  */
 Test(ctl_input, what_is_ready_is_read_without_waiting)
 {

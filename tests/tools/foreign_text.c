@@ -31,7 +31,7 @@ TestSuite(foreign_text, .timeout = 600);
 #define OUTPUT_MAX  65536
 #define PRINTED_MAX (8 << 20)
 
-/* ---- What is fed ---- */
+/* ---- The texts ---- */
 
 static const unsigned harmful_points[][2] = {
 	{ 0x80, 0x9f },
@@ -42,7 +42,7 @@ static const unsigned harmful_points[][2] = {
 	{ 0x2066, 0x2069 },
 };
 
-/* Of up to three bytes. */
+/* Encodes a code point of up to three bytes. */
 static size_t encode(unsigned point, char out[4])
 {
 	size_t len = 0;
@@ -87,7 +87,7 @@ static void make_texts(bool are_harmless)
 		}
 }
 
-/* ---- What is harmless ---- */
+/* ---- The rule ---- */
 
 static bool is_harmful(unsigned point)
 {
@@ -226,7 +226,7 @@ static void candidates(const char *foreign)
 	offer(&c, "", "candidate", 9, foreign);
 }
 
-/* The status that the mount of somebody else would tell, if it told what it liked. */
+/* Prints the status that another user's mount reports, with any text it likes. */
 static void print_status(const char *foreign, bool as_json)
 {
 	struct mounted m = { .dir = (char *)foreign, .source = (char *)foreign };
@@ -396,10 +396,10 @@ static void a_control_file_of_a_line(const char *foreign)
 
 struct output {
 	const char *name;
-	void (*print)(const char *foreign); /* NULL: of all at once, */
+	void (*print)(const char *foreign); /* NULL: print_all() prints all texts at once */
 	void (*print_all)(void);
-	const char *allowed; /* of the harmful: what the program itself prints */
-	bool is_json;        /* then nothing of the text is lost */
+	const char *allowed; /* the harmful characters that the program itself prints */
+	bool is_json;        /* nothing of the text is lost */
 };
 
 static const struct output outputs[] = {
@@ -434,7 +434,7 @@ static void print_texts(const struct output *o)
 		o->print_all();
 }
 
-/* What goes to standard output and error meanwhile. */
+/* Captures standard output and error. */
 static void capture(const struct output *o, char printed[PRINTED_MAX])
 {
 	int fd = memfd_create("printed", MFD_CLOEXEC), before[] = { dup(1), dup(2) };
@@ -460,7 +460,8 @@ static void capture(const struct output *o, char printed[PRINTED_MAX])
 static void expect_harmless(const struct output *o)
 {
 	static char printed[PRINTED_MAX], plain[PRINTED_MAX];
-	bool leaves_out = o->print == candidates; /* what a terminal cannot show */
+	/* candidates leave out what a terminal cannot show */
+	bool leaves_out = o->print == candidates;
 
 	make_texts(false);
 	capture(o, printed);

@@ -50,7 +50,7 @@ static void place_end(const struct place *p)
 	rmdir(p->dir);
 }
 
-/* What becomes of a script; the caller frees it. NULL: it is refused. */
+/* The script as it is expanded, to be freed by the caller; NULL: the script is refused. */
 static char *expanded(const char *script, const char *variables, const char *names)
 {
 	struct place p = place_new(script, variables);
@@ -168,7 +168,7 @@ Test(setup_script, a_name_that_is_given_its_own_value_or_none_is_replaced)
 		{ "cat >>~/.bashrc <<'E'\nexport NAME=\"$NAME\"\nE",
 			"cat >>~/.bashrc <<'E'\nexport NAME=\"value\"\nE" },
 		{ "sh -c \"NAME=$NAME\"", "sh -c \"NAME=value\"" },
-		/* What only looks like a value, a list or a command. */
+		/* Texts that only look like a value, a list or a command. */
 		{ "# NAME=a\n$NAME", "# NAME=a\nvalue" },
 		{ "x --NAME=a url?NAME=b $NAME", "x --NAME=a url?NAME=b value" },
 		{ "OTHER_NAME=a $NAME", "OTHER_NAME=a value" },
@@ -276,7 +276,7 @@ Test(setup_script, what_was_replaced_is_known_by_name_once_each)
 	place_end(&p);
 }
 
-/* ---- What is shown of the output ---- */
+/* ---- The output as it is shown ---- */
 
 /* `text` in pieces of `piece` bytes. */
 static char *shown(const char *const *values, const char *text, size_t piece)

@@ -132,7 +132,7 @@ static struct inode *make(struct inode *dir, const char *name, uint32_t mode)
 	return i;
 }
 
-/* ---- What an inode shows ---- */
+/* ---- The attributes that an inode shows ---- */
 
 Test(tree_apply_local, a_link_and_its_removal_move_the_count_and_only_the_ctime)
 {

@@ -1,4 +1,4 @@
-/* Attributes that are set before the sandbox hears of the file, or of what was set before. */
+/* Attributes that are set before the sandbox receives the file, or the attributes set before. */
 #include "cache/session/session.h"
 #include "cache/tree/tree.h"
 #include "cache/lease/hand_out.h"
@@ -98,11 +98,15 @@ Test(pending_set, what_is_set_of_a_new_file_is_one_change)
 	sync_all();
 	expect_there("f", 0640, then);
 	distant_expect_text(&far, "f", "hello");
-	/* It is made, written and set, and its directory has the time of that. */
+	/*
+	 * The changes: the file is made, written and set, and its directory gets the time of that.
+	 */
 	cr_expect(eq(u32, changes() - before, 4));
 }
 
-/* As open(2) with O_CREAT and O_EXCL does: nobody sees it before it is closed. */
+/*
+ * A file made as open(2) with O_CREAT and O_EXCL does: nothing of it is seen before it is closed.
+ */
 static struct inode *make_new(const char *name)
 {
 	const struct create_args m = {
@@ -144,7 +148,8 @@ Test(pending_set, the_time_that_was_shown_of_a_new_file_comes_with_what_is_in_it
 	distant_write(&far, i, 3, "lo");
 	expect_shown_when_closed(i);
 	/*
-	 * It is made, written and put in its place at once; and its directory has the time of that.
+	 * The changes: the file is made, written and committed in one, and its directory gets the
+	 * time of that.
 	 */
 	cr_expect(eq(u32, changes() - before, 2));
 }
@@ -167,8 +172,8 @@ static void *sync_in_thread(void *context)
 }
 
 /*
- * The kernel tells of a close(2) when that has returned, perhaps while a command that removes the
- * file is about to run.
+ * The kernel sends the release after close(2) has returned, perhaps while a command that removes
+ * the file is about to run.
  */
 Test(pending_set, a_close_that_arrives_during_a_barrier_sets_no_time_behind_it)
 {
@@ -209,7 +214,7 @@ static struct inode *close_behind_what_left(void)
 	return i;
 }
 
-/* Others remove it when its contents have arrived. */
+/* Others remove the file when its contents have arrived. */
 static enum err sync_what_was_removed_since(struct inode *i)
 {
 	uint64_t answers = distant_answers(&far);
@@ -234,8 +239,8 @@ Test(pending_set, a_time_that_was_only_to_be_kept_is_not_missed_where_the_file_i
 }
 
 /*
- * What is made and removed before the sandbox hears of it leaves a time, which does not leave at
- * once.
+ * A file that is made and removed before the sandbox receives it leaves a time of its directory.
+ * That op does not leave at once.
  */
 Test(pending_set, a_time_to_be_kept_is_not_missed_where_the_directory_is_gone)
 {

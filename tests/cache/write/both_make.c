@@ -1,4 +1,4 @@
-/* What both sides make by one name at the same moment. */
+/* Files that both sides make by one name at the same moment. */
 #include "cache/session/session.h"
 #include "cache/write/writeback.h"
 #include "cache/tree/tree.h"
@@ -322,7 +322,7 @@ Test(both_make, of_a_second_name_of_a_file_both_stay_and_what_follows_arrives)
 	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
-/* ---- What is told of ---- */
+/* ---- Changes that are reported as failed ---- */
 
 static size_t count_failed(void)
 {

@@ -35,7 +35,9 @@ static void setup(void)
 		cr_assert(lt(i64, monotonic_ms(), end_ms), "no stream of changes");
 		usleep(1000);
 	}
-	/* What was heard before the stream is not held. */
+	/*
+	 * A name that was learned before the stream is not leased, so the test looks it up again.
+	 */
 	cr_assert(eq(int, cache_lookup(far.cache, NULL, top, "none", &entry, &absent_ms, NULL),
 		ERR_NOT_FOUND));
 	cr_assert(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
@@ -170,7 +172,7 @@ Test(cancel, what_has_left_is_removed_there)
 	expect_gone("lock");
 }
 
-/* So long waits what is not worth a call of its own. */
+/* Sets how long an op waits that is not worth a request of its own. */
 static void wait_lazily_for(int64_t ms)
 {
 	struct writeback *p = far.cache->writeback;
@@ -182,8 +184,8 @@ static void wait_lazily_for(int64_t ms)
 }
 
 /*
- * Whether something that is at work here is what made it cannot be told before the sandbox has
- * everything.
+ * An event cannot be told from an echo of the op in the same directory before the sandbox has
+ * applied everything.
  */
 Test(cancel, files_that_others_make_next_to_it_are_seen)
 {

@@ -1,4 +1,4 @@
-/* What becomes of changes on their way when it is the journal that fails. */
+/* Changes on their way when the journal fails. */
 #include "cache/session/session.h"
 #include "cache/tree/tree.h"
 #include "cache/contents.h"
@@ -128,10 +128,7 @@ Test(writeback_journal, an_entry_that_cannot_be_recorded_as_sent_leaves_when_it_
 	distant_close(&far, i);
 }
 
-/*
- * Nothing is acknowledged that a crash would lose, nor sent though its writer was told of a
- * failure.
- */
+/* A change that a crash would lose is not acknowledged. A change whose call failed is not sent. */
 Test(writeback_journal, what_it_does_not_take_is_refused_and_not_sent)
 {
 	struct inode *i = make("f");

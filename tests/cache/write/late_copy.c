@@ -132,7 +132,7 @@ static unsigned staged_files(void)
 	return count;
 }
 
-/* It is the last thing that a mount asks for. */
+/* The removal of such files is the last request of a mount. */
 Test(late_copy, what_is_kept_for_an_open_file_goes_when_the_mount_ends)
 {
 	struct inode *top = tree_root(far.cache->tree);
@@ -145,7 +145,7 @@ Test(late_copy, what_is_kept_for_an_open_file_goes_when_the_mount_ends)
 	cr_expect(eq(uint, staged_files(), 0));
 }
 
-/* What was on its way when the mount was killed arrives during the next one. */
+/* A request that was on its way when the mount was killed arrives during the next mount. */
 Test(late_copy, a_late_copy_does_not_overwrite_what_another_mount_wrote)
 {
 	struct inode *i = distant_open_known(&far, "f");

@@ -1,4 +1,4 @@
-/* What a mount leaves in staging at its end. */
+/* Files that a mount leaves in staging at its end. */
 #include "cache/write/leftovers.h"
 
 #include "cache/session/session.h"

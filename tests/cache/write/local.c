@@ -101,7 +101,7 @@ Test(decide, a_full_batch_of_changes_does_not_wait_for_more)
 	cr_expect(eq(int, sync_all(), ERR_OK));
 }
 
-/* What was made while others were on their way goes with one call, too. */
+/* Changes that were made while others were on their way leave in one request, too. */
 Test(decide, more_changes_than_are_due_leave_in_one_batch)
 {
 	const unsigned due =
@@ -119,7 +119,7 @@ Test(decide, more_changes_than_are_due_leave_in_one_batch)
 	cr_expect(eq(uint, distant_applies(&far), 2));
 }
 
-/* For how long the kernel may keep what it is told of a file that is made. */
+/* How long the kernel may keep the attributes that it receives of a file that is made. */
 static int64_t valid_ms_of_made(const char *name)
 {
 	const struct create_args m = { .op = CHANGE_CREATE, .mode = 0644, .opens = true };
@@ -132,8 +132,9 @@ static int64_t valid_ms_of_made(const char *name)
 }
 
 /*
- * The kernel would ask at once for what it was just told. The moment is over before it is told
- * where this thread had to wait for the processor: then another file is made.
+ * Without that the kernel would ask at once for the attributes that it has just received. The
+ * moment is over before the call returns where this thread had to wait for the processor: then
+ * another file is made.
  */
 Test(decide, what_was_made_is_valid_for_a_moment)
 {
@@ -202,7 +203,7 @@ Test(decide, nor_is_it_where_it_is_closed_afterwards)
 	remove_open_file(false);
 }
 
-/* They are lost with the file: somebody is to hear of that, and not of what failed before. */
+/* The contents are lost with the file. The barrier reports that, and not the earlier failure. */
 Test(decide, what_is_written_to_a_file_that_both_sides_removed_fails_the_next_barrier)
 {
 	struct inode *root = cache_root(far.cache), *other = make_and_hold("other");
@@ -371,7 +372,7 @@ Test(decide, what_was_refused_is_not_exchanged_for_another_file)
 	distant_close(&far, i);
 }
 
-/* ---- What the sandbox's user may ---- */
+/* ---- Permissions of the sandbox's user ---- */
 
 #define OWNER  1000
 #define OTHERS 1001
@@ -381,7 +382,10 @@ static void become(uint32_t uid)
 	far.cache->sandbox.identity = (struct identity){ .uid = uid, .gid = uid };
 }
 
-/* Of that user, who stays the sandbox's; nothing of it reaches the sandbox while that is held. */
+/*
+ * Makes a file or directory as user `uid`, who stays the sandbox's user. While applies are held the
+ * sandbox receives none of it.
+ */
 static struct inode *make_of(
 	uint32_t uid, struct inode *dir, const char *name, enum change_op op, uint32_t mode)
 {
@@ -502,7 +506,7 @@ Test(decide, a_directory_that_may_not_be_written_stays_below_its_parent)
 	cache_forget(far.cache, top, 1);
 }
 
-/* ---- What only the sandbox can decide, and what is decided meanwhile ---- */
+/* ---- Changes that only the sandbox can decide, and local changes meanwhile ---- */
 
 static void setup_silent(void)
 {
@@ -572,7 +576,7 @@ struct syncing {
 	enum err kind;
 };
 
-/* Whether somebody waits for what is pending. */
+/* Whether a call waits for pending changes. */
 static bool is_awaited(void)
 {
 	struct writeback *p = far.cache->writeback;
@@ -608,7 +612,7 @@ Test(decide, an_fsync_waits_for_the_directory_of_each_name_of_the_file)
 	cr_assert(eq(int, cache_rename(far.cache, NULL, root, "d", root, "e", 0, NULL), ERR_OK));
 	distant_await_applies(&far, before + 1);
 	cr_assert(eq(int, pthread_create(&syncer, NULL, sync_file, &syncing), 0));
-	/* An fsync that does not wait for the rename asks for itself beside it. */
+	/* An fsync that does not wait for the rename sends a request of its own. */
 	int64_t end_ms = monotonic_ms() + 60000;
 
 	while (distant_applies(&far) == before + 1 && !is_awaited()) {
@@ -626,7 +630,7 @@ Test(decide, an_fsync_waits_for_the_directory_of_each_name_of_the_file)
 
 /* ---- An answer that is lost ---- */
 
-/* What is done until its end is one batch, of which the first answer is lost. */
+/* All changes up to end_batch_to_lose() are one batch, whose first answer is lost. */
 static void begin_batch_to_lose(void)
 {
 	far.cache->writeback->pause_ms = 5;
@@ -694,7 +698,7 @@ Test(decide, a_file_that_was_replaced_stays_itself_where_an_answer_was_lost)
 	distant_close(&far, one);
 }
 
-/* ---- What others did in an outage ---- */
+/* ---- Changes by others during an outage ---- */
 
 /* In the mount, while a change of another file is on its way. */
 static void write_f(void)
@@ -721,7 +725,7 @@ static void replace_f(void)
 	cr_assert(eq(int, cache_rename(far.cache, NULL, root, "new", root, "f", 0, NULL), ERR_OK));
 }
 
-/* The mount knows f, and nobody has it open. */
+/* The mount knows f, and no handle of f is open. */
 static void make_known(void)
 {
 	struct inode *f = distant_make(&far, "f");
@@ -734,8 +738,8 @@ static void make_known(void)
 }
 
 /*
- * What follows is queued behind the mode of `other`. Returns the number of the attempt that is
- * held.
+ * Changes after this call are queued behind the mode of `other`. Returns the number of the attempt
+ * that is held.
  */
 static unsigned hold_queue(struct inode *other)
 {
@@ -772,7 +776,7 @@ static void lose_queue(unsigned number)
 	distant_await_applies(&far, number + 2);
 }
 
-/* What others write to f in the end is a conflict with the steps, and stays. */
+/* The text that others write to f in the end is a conflict with the steps, and stays. */
 static void play_outage(void (*lose)(unsigned number), void (*const *steps)(void))
 {
 	struct inode *other = distant_make(&far, "other");

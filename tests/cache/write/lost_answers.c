@@ -1,7 +1,7 @@
 /*
- * Random steps through the cache, while the sandbox answers late and tells of changes, its own
- * among them: what the cache shows is what a plain directory has in which the same was done, and in
- * the end so is the sandbox.
+ * Random steps through the cache, while the sandbox answers late and reports changes, the cache's
+ * own among them. The cache shows what a plain directory shows in which the same steps were done,
+ * and in the end so does the sandbox.
  *
  * SANDBOXFS_REPLAY_SEED and SANDBOXFS_REPLAY_STEPS in the environment replay one run, at length.
  */
@@ -29,11 +29,14 @@
 #define RUNS        4
 #define STEPS       300
 #define PATIENCE_MS 60000
-/* Of answers that are lost: every so many, and until the next attempt. */
+/*
+ * Runs with lost answers: their number, every which recorded answer is lost, and the pause
+ * before the next attempt.
+ */
 #define LOSING_RUNS   8
 #define LOSE_EVERY    2
 #define LOST_PAUSE_MS 5
-/* Whoever sets times sets old ones: what is younger is what the clocks said. */
+/* Steps set old times: a younger time is one of the clocks. */
 #define OLD_S 1000000000
 
 /* The one directory in which others make changes, too: of names that begin so. */
@@ -47,8 +50,8 @@ static struct replay {
 	struct plain plain;
 	struct mounted mounted;
 	struct step step;
-	unsigned number; /* of the step */
-	bool is_drained; /* the sandbox has everything, and has told everything */
+	unsigned number; /* the number of the step */
+	bool is_drained; /* the sandbox has applied everything, and has reported everything */
 } now;
 
 static unsigned pick(unsigned below)
@@ -59,7 +62,7 @@ static unsigned pick(unsigned below)
 	return (unsigned)(now.random % below);
 }
 
-/* ---- What is compared ---- */
+/* ---- The comparison ---- */
 
 #define SAYS_WHERE "step %u: %s: %s"
 #define WHERE      now.number, step_text(&now.step)
@@ -69,7 +72,7 @@ static bool is_dot(const char *name)
 	return !strcmp(name, ".") || !strcmp(name, "..") || !strcmp(name, ".staging");
 }
 
-/* What others make comes into sight in its own time. */
+/* Names that others make are seen after an unknown time. */
 static bool is_counted(const char *name)
 {
 	return !is_dot(name) && (now.is_drained || name[0] != OTHERS);
@@ -120,7 +123,7 @@ static void compare_texts(const char *path, char *mine, size_t mine_len, char *o
 	free(other);
 }
 
-/* ---- The cache beside the directory ---- */
+/* ---- The cache against the directory ---- */
 
 static void compare_contents(const char *path, struct inode *i, bool is_link)
 {
@@ -173,7 +176,7 @@ static unsigned count_seen(const char *path)
 	return counted;
 }
 
-/* ---- The sandbox beside the directory ---- */
+/* ---- The sandbox against the directory ---- */
 
 static void compare_sandbox_entry(const char *path, const struct stat *mine)
 {
@@ -197,7 +200,7 @@ static void compare_sandbox_entry(const char *path, const struct stat *mine)
 	compare_texts(path, own, mine_len, other, len);
 }
 
-/* ---- All of it ---- */
+/* ---- Both ---- */
 
 struct side {
 	unsigned (*count)(const char *path);
@@ -236,7 +239,7 @@ static void compare_dir(const char *path, const struct side *side)
 		path);
 }
 
-/* What is open keeps its number, and its contents, whatever becomes of its names. */
+/* An open file keeps its inode number and its contents, whatever becomes of its names. */
 static void compare_handles(void)
 {
 	for (int n = 0; n < TWIN_HANDLES; n++) {
@@ -290,7 +293,7 @@ static bool is_same_file(const char *one, const char *two)
 		!fstatat(now.plain.dir, two, &b, AT_SYMLINK_NOFOLLOW) && a.st_ino == b.st_ino;
 }
 
-/* What the kernel refuses itself, and what it does not ask for. */
+/* Leaves out renames that the kernel refuses by itself, and those for which it sends no request. */
 static bool may_rename(const struct step *s, uint32_t mode, uint32_t mode2)
 {
 	bool exchanges = s->flags & CHANGE_EXCHANGE;
@@ -358,7 +361,7 @@ static void pick_step(void)
 	} while (!may_do(&now.step));
 }
 
-/* Somebody in the sandbox changes a file of his own; the directory is told. */
+/* Another writer in the sandbox changes a file of its own. The directory gets the same change. */
 static void let_others(void)
 {
 	char path[TWIN_PATH_MAX], path2[TWIN_PATH_MAX],
@@ -398,7 +401,7 @@ static void take_step(void)
 		compare_handles();
 }
 
-/* ---- All is done and told ---- */
+/* ---- Everything is applied and reported ---- */
 
 static void await_file(const char *path)
 {
@@ -446,8 +449,8 @@ static void await_stream(void)
 
 /* The link of a run. */
 struct way {
-	unsigned lose_every;  /* of answers; 0: none is lost */
-	size_t takes_changes; /* at once; 0: any number */
+	unsigned lose_every;  /* one answer of so many is lost; 0: none is lost */
+	size_t takes_changes; /* the most changes in one request; 0: any number */
 };
 
 static void begin_run(uint64_t seed, const struct way *way)
@@ -528,7 +531,7 @@ Test(replay, random_steps_show_the_same_where_every_second_answer_is_lost)
 	run_all(LOSING_RUNS, &(struct way){ .lose_every = LOSE_EVERY });
 }
 
-/* So every batch is cut. */
+/* With this limit every batch is cut. */
 Test(replay, random_steps_show_the_same_where_the_way_takes_two_changes_at_once)
 {
 	run_all(RUNS, &(struct way){ .takes_changes = 2 });

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nothing reaches the sandbox in these: what is read was not heard from there. */
+/* Nothing reaches the sandbox in these tests: bytes that are read do not come from there. */
 static struct distant far;
 
 static void setup(void)
@@ -36,8 +36,8 @@ static void set_size(struct inode *i, uint64_t size)
 }
 
 /*
- * What writeback_read() serves of the file from there on, as a text; NULL: not all of it.
- * Allocated.
+ * The text that writeback_read() serves of the file from `offset` on, allocated; NULL: some of it
+ * is not served.
  */
 static char *served(struct inode *i, uint64_t offset, size_t len)
 {
@@ -63,7 +63,7 @@ static void expect_served(struct inode *i, uint64_t offset, size_t len, const ch
 	cr_expect(eq(str, text, (char *)wanted));
 }
 
-/* A file of the sandbox's own, held by nobody's change. */
+/* A file of the sandbox's own that no pending change is about. */
 static struct inode *there(const char *name, const char *text)
 {
 	struct inode *i = distant_make(&far, name);

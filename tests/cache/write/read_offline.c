@@ -27,7 +27,7 @@ static struct distant far;
 static const struct call patient = { .progress_ms = 60000 }, hasty = { .progress_ms = 20 };
 static unsigned char seen[SIZE_TOP];
 
-/* What the file is by all that was done here. */
+/* The file as all changes that were made here leave it. */
 struct model {
 	unsigned char bytes[SIZE_TOP];
 	size_t size;
@@ -59,7 +59,7 @@ static void teardown(void)
 
 TestSuite(pending_overlay, .init = setup, .fini = teardown, .timeout = 300);
 
-/* ---- What is there ---- */
+/* ---- The sandbox's files ---- */
 
 static size_t below(size_t top)
 {
@@ -73,7 +73,7 @@ static void fill_model(size_t size)
 		m.bytes[n] = (unsigned char)below(256);
 }
 
-/* Others do that. */
+/* Others write the file. */
 static void put_there(const char *name)
 {
 	AUTO_CLOSE int fd = openat(far.scratch.fd, name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
@@ -91,7 +91,7 @@ static void expect_there(const char *name)
 
 /* ---- The link ---- */
 
-/* Of the calls that the cache makes for itself. */
+/* Sets the deadline of the calls that the cache makes for itself. */
 static void set_progress(const struct call *like)
 {
 	__atomic_store_n(&far.cache->options.progress_ms, like->progress_ms, __ATOMIC_RELAXED);
@@ -159,7 +159,7 @@ static void expect_unread(struct inode *i, size_t at, size_t len)
 	cr_expect(ne(int, cache_read(far.cache, &hasty, i, at, seen, len, &got, NULL), ERR_OK));
 }
 
-/* What was changed a moment ago is not kept. */
+/* Contents that changed a moment ago are not stored. */
 static void pass_tick(void)
 {
 	usleep(30000);
@@ -179,7 +179,7 @@ static bool read_whole(struct inode *i)
 		stored_whole(far.cache->block_store, &version);
 }
 
-/* A file that was there before the mount: of another one the stream of changes may tell late. */
+/* Opens a file that existed before the mount. The event of a younger file may arrive late. */
 static struct inode *open_foreign(const char *name)
 {
 	mount_again();
@@ -265,7 +265,7 @@ static uint64_t events(void)
 	return cache_stats(far.cache)->counters[STATS_EVENTS];
 }
 
-/* ---- What can be read ---- */
+/* ---- Reads that succeed offline ---- */
 
 struct step {
 	enum { IS_OVER, IS_WRITTEN, IS_APPENDED_TO, IS_RESIZED, HAS_MODE, IS_READ } file;
@@ -319,9 +319,9 @@ CASE(what_was_cut_off_is_zeros_when_it_grows_at_once, 2000, RESIZE(100), RESIZE(
 	RESIZE(50), RESIZE(3000), WRITE(2500, 10), READ)
 CASE(a_file_whose_mode_alone_is_changed_is_read, 2000, CHMOD(0600), CHMOD(0640), READ)
 
-/* ---- What cannot ---- */
+/* ---- Reads that fail offline ---- */
 
-/* Of this one the sandbox has more than is read with its beginning. */
+/* A file of which the sandbox has more than a read of its beginning brings. */
 static struct inode *half_known(const char *name)
 {
 	AUTO_CLOSE int fd = openat(far.scratch.fd, name, O_WRONLY | O_CREAT, 0644);
@@ -462,7 +462,7 @@ Test(pending_overlay, after_a_refusal_it_reads_as_the_sandbox_has_it)
 	distant_close(&far, i);
 }
 
-/* That is still to be sent: nobody is shown the file as it was before. */
+/* The change is still pending, so no call shows the file as it was before. */
 Test(pending_overlay, what_an_earlier_mount_changed_is_waited_for)
 {
 	distant_keep_journal(&far);
@@ -497,7 +497,7 @@ Test(pending_overlay, what_an_earlier_mount_changed_is_waited_for)
 #define TRACES 100
 #define STEPS  20
 
-/* How many reads were answered though nobody could be asked. */
+/* The number of reads that were answered although the sandbox could not be asked. */
 static unsigned offline_reads, offline_failures;
 
 static void change_somehow(struct inode *i)

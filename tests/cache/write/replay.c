@@ -104,7 +104,7 @@ Test(recover, numbers_whose_notes_are_lost_are_not_given_again)
 	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
-/* What is made then is gathered for a moment, as ever. */
+/* The changes of the new mount wait a moment for others, as always. */
 Test(recover, what_was_left_does_not_count_as_unsent_any_more)
 {
 	leave("f", "hello", 0);
@@ -197,7 +197,7 @@ Test(recover, and_where_that_is_still_there_it_is_done)
 	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
-/* The answer to what was there before did not tell what it left. */
+/* The answer to the write before did not report the file that the write left. */
 Test(recover, a_change_of_which_nobody_knows_what_it_was_decided_on_is_refused)
 {
 	struct inode *i = open_known();
@@ -222,7 +222,7 @@ static struct inode *entry_of(struct inode *dir, const char *name)
 	return entry.inode;
 }
 
-/* The first change of the batch says nothing of what the file is. */
+/* The first change of the batch, the rename, has no version of the file. */
 Test(recover, and_so_it_is_where_a_directory_above_the_file_was_renamed_before)
 {
 	cr_assert(eq(int, mkdirat(far.scratch.fd, "d", 0755), 0));
@@ -252,7 +252,7 @@ Test(recover, and_so_it_is_where_a_directory_above_the_file_was_renamed_before)
 	cr_expect(eq(u64, distant_failed(&far), 1));
 }
 
-/* It says then which version of the file was to be removed. */
+/* The removal says by then which version of the file was to be removed. */
 Test(recover, a_removal_by_both_sides_before_a_kill_does_not_fail)
 {
 	scratch_write_text(&far.scratch, "f", "before");
@@ -273,7 +273,7 @@ Test(recover, a_removal_by_both_sides_before_a_kill_does_not_fail)
 	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
-/* It was open here, so what was left of it was to go from staging. */
+/* The file was open here, so the rest of it was to be removed from staging. */
 Test(recover, what_both_sides_removed_leaves_no_error_behind)
 {
 	struct cache_status status;
@@ -299,7 +299,7 @@ Test(recover, what_both_sides_removed_leaves_no_error_behind)
 	cr_expect(zero(u64, status.refused_inherited));
 }
 
-/* Of what is no regular file nobody can lose contents. */
+/* A file that is not regular has no contents to lose. */
 Test(recover, a_link_that_nobody_else_touched_is_removed_behind_a_change_of_its_own)
 {
 	const struct change set = { .set = SET_MTIME, .mtime = { .tv_sec = 1000000 } };
@@ -321,7 +321,7 @@ Test(recover, a_link_that_nobody_else_touched_is_removed_behind_a_change_of_its_
 	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
-/* Nobody of this mount made it. */
+/* The refused change was made by no caller of this mount. */
 Test(recover, a_refusal_is_reported_to_the_first_barrier_and_the_first_fsync_of_the_file)
 {
 	struct inode *i = open_known();
@@ -372,7 +372,7 @@ Test(recover, what_was_done_without_a_number_and_not_answered_is_no_conflict)
 	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
-/* It gets a number when it leaves again; of that the sandbox never heard. */
+/* The change gets a number when it leaves again, and the sandbox never received that number. */
 Test(recover, what_was_not_answered_is_no_conflict_when_the_next_mount_ended_before_sending)
 {
 	leave_half_done("oursover", "us");
@@ -435,7 +435,7 @@ static uint64_t pending_bytes(void)
 	return status.pending_bytes;
 }
 
-/* A batch full of contents, and some that leave beside it, which alone are done. */
+/* Leaves a batch full of contents, and in parallel some contents that alone are applied. */
 static void leave_two(const char *parallel, bool is_answered)
 {
 	AUTO_FREE char *whole = malloc(WRITEBACK_BATCH_MAX);
@@ -514,7 +514,7 @@ Test(recover, an_answered_change_makes_no_conflict_of_an_unanswered_one)
 	cr_expect(ne(u64, distant_failed(&far), 0));
 }
 
-/* ---- What was queued behind others of ours ---- */
+/* ---- Ops that were queued behind others of ours ---- */
 
 enum follower { WRITES, TRUNCATES, REMOVES, REPLACES, OVERWRITES };
 
@@ -565,8 +565,8 @@ static void expect_mode(const char *name, mode_t wanted)
 }
 
 /*
- * Of two changes of "f" the first is answered, the second on its way when the mount ends; perhaps
- * with a mode set before it.
+ * Of two changes of "f" the first is answered. The second is on its way when the mount ends,
+ * perhaps with a mode set before it.
  */
 static void leave_behind(enum follower follower, bool sets_mode)
 {
@@ -710,7 +710,7 @@ Test(recover, an_attempt_in_vain_does_not_hide_it_either)
 	cr_expect(eq(u64, distant_failed(&far), 2));
 }
 
-/* Both leave as one, and the mount ends before the sandbox hears of it. */
+/* Both modes leave as one change, and the mount ends before the sandbox receives that. */
 Test(recover, what_is_set_twice_is_as_it_was_set_last)
 {
 	struct inode *i = open_known();
@@ -985,7 +985,10 @@ Test(recover, a_barrier_hides_no_others_at_a_file)
 	cr_expect(eq(u64, distant_failed(&far), 2));
 }
 
-/* It was done without an answer, and what somebody made of it since is no base for the next. */
+/*
+ * The append was applied without an answer. The text that others made of the file since is no base
+ * for the next write.
+ */
 Test(recover, what_is_behind_it_is_held_against_what_that_left_then)
 {
 	struct inode *i = open_known();
@@ -1006,7 +1009,7 @@ Test(recover, what_is_behind_it_is_held_against_what_that_left_then)
 	cr_expect(eq(u64, distant_failed(&far), 1));
 }
 
-/* What has the name by then is not what had it. */
+/* The file that has the name by then is not the one that had it. */
 Test(recover, another_file_that_has_the_name_is_not_held_against_the_first)
 {
 	const struct change set = { .op = CHANGE_SETATTR, .set = SET_SIZE, .size = 2 };
@@ -1046,7 +1049,10 @@ Test(recover, another_file_that_has_the_name_is_not_held_against_the_first)
 	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
-/* Names are decided here while a stream of changes is heard: nothing of it reaches the sandbox. */
+/*
+ * Names are decided here under a stream of changes. While applies are held the sandbox receives
+ * none of them.
+ */
 static struct cache_entry make_held(const char *name, bool opens)
 {
 	const struct create_args file = {
@@ -1078,7 +1084,7 @@ Test(recover, a_name_that_somebody_took_meanwhile_stays_his_with_what_is_in_it)
 	cr_expect(eq(u64, distant_failed(&far), 2));
 }
 
-/* What was written after the file was whole had not left yet. */
+/* The contents that were written after the file was whole had not left yet. */
 Test(recover, nothing_is_added_to_a_name_that_somebody_took)
 {
 	struct cache_entry made = make_held("new", true);
@@ -1099,7 +1105,7 @@ Test(recover, nothing_is_added_to_a_name_that_somebody_took)
 	cr_expect(eq(u64, distant_failed(&far), 1));
 }
 
-/* ---- Beside calls of the next mount ---- */
+/* ---- In parallel with calls of the next mount ---- */
 
 /* Too short for an answer that is held, whose time does not matter. */
 static const struct call brief = { .progress_ms = 100 };
@@ -1235,7 +1241,7 @@ static void rename_many(struct inode *dir, const char *prefix, unsigned count)
 	}
 }
 
-/* What `make` makes is left by one mount, and the next one sends it all. */
+/* One mount leaves the changes that `make` makes, and the next mount sends all of them. */
 static void expect_found(void (*make)(unsigned count), unsigned count)
 {
 	char name[32];

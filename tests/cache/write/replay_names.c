@@ -1,4 +1,4 @@
-/* What is found by name of what an earlier mount left is what a look at all changes finds. */
+/* The ops of an earlier mount that are found by name are the ones that a look at all ops finds. */
 #include "cache/write/writeback_inside.h"
 #include "cache/session/session.h"
 
@@ -11,7 +11,7 @@ TestSuite(named, .timeout = 300);
 
 #define COUNT  40
 #define ROUNDS 400
-/* Of the sandbox; number 0 is none. */
+/* The sandbox's files by number; number 0 is none. */
 #define FILES 4
 
 static const char *const paths[] = { "", "/a", "/a/b", "/a/b/c", "/ab", "/a/c", "/b", "/b/a" };
@@ -148,7 +148,7 @@ static void add(struct batch *b, const struct op *q, size_t needs, const struct 
 	batch_needs_file(b, b->count, steps);
 }
 
-/* Of these one or another is not of an earlier mount: queued again, for another name. */
+/* Some of the ops are not of an earlier mount: they were queued again, for another name. */
 Test(named, the_step_that_is_about_the_file_is_found_through_directories_that_move)
 {
 	for (unsigned round = 0; round < ROUNDS; round++) {
@@ -182,7 +182,7 @@ static bool has_name(const struct change *c, const char *path)
 	return !strcmp(c->path, path) || (c->path2 && !strcmp(c->path2, path));
 }
 
-/* What copies from a file leaves it as it is. */
+/* A copy leaves its source as it is. */
 static bool concerns(const struct op *q, const struct followed *f)
 {
 	const struct change *c = &q->change;

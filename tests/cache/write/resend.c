@@ -126,7 +126,10 @@ STEP(expect_appended, distant_expect_text(&far, "f", "before!"))
 STEP(expect_four_fetches, cr_expect(eq(uint, distant_fetches(&far), 4)))
 STEP(refuses_mode, far.refused_op = CHANGE_SETATTR; distant_refuse(&far, ERR_NOT_OWNER))
 
-/* The write is done and its answer lost; nobody has asked yet whether it was done. */
+/*
+ * The write is applied and its answer lost. The mount has not asked yet whether the write was
+ * applied.
+ */
 static void others_write_before_the_mount_asks(void)
 {
 	distant_hold_fetches(&far, true);
@@ -142,7 +145,7 @@ static void others_write_before_the_mount_asks(void)
 STEP(holds_queue, set(other, SET_MODE, 0600, false); await_next();
 	distant_gather_for(&far, AN_HOUR_MS))
 
-/* That is answered, and the queue leaves. */
+/* The change of holds_queue is answered, and the queue leaves. */
 static void sends_queue(void)
 {
 	uint64_t answers = distant_answers(&far);
@@ -154,11 +157,11 @@ static void sends_queue(void)
 }
 
 /*
- * What is done while the first answer to that is lost: when it leaves, as the third attempt, it is
- * held against the version of its file.
+ * The steps are done while the first answer to that change is lost. Their ops leave as the third
+ * attempt, and are checked against the version of their file.
  */
 #define IN_AN_OUTAGE(...) holds_queue, __VA_ARGS__, loses_answer, sends_queue
-/* What has left together when nothing arrives any more. */
+/* The steps have left together when nothing arrives any more. */
 #define LEFT_TOGETHER(...) holds_queue, __VA_ARGS__, sends_queue, loses_requests
 
 /* ---- Rows ---- */
@@ -168,7 +171,7 @@ enum end { FLUSH_SUCCEEDS, FLUSH_FAILS, SYNC_SUCCEEDS, SYNC_FAILS };
 struct row {
 	bool decides; /* names are decided in the mount */
 	void (*steps[12])(void);
-	enum end end; /* of the barrier that comes when the link works again */
+	enum end end; /* the end of the barrier that comes when the link works again */
 	struct {
 		const char *name, *text;
 		mode_t mode; /* 0: any */
@@ -251,7 +254,7 @@ CASE(what_others_wrote_over_a_write_whose_answer_was_lost_is_a_conflict,
 CASE(what_follows_a_write_that_was_a_conflict_is_one_too,
 	DO(IN_AN_OUTAGE(writes), writes_at_5, others_write), .end = FLUSH_FAILS,
 	.there = { { "f", "theirs" } }, .failed = 2)
-/* What is written while the first write is on its way is based on what that leaves. */
+/* A write while the first write is on its way is based on the version that the first one leaves. */
 CASE(what_follows_a_write_is_held_against_what_that_left,
 	DO(writes, leaves, writes_more, is_answered, times_out, expect_ours, others_write),
 	.end = FLUSH_FAILS, .there = { { "f", "theirs" } }, .failed = 1)
@@ -283,7 +286,7 @@ Test(resend, what_is_held_against_its_version_is_overtaken_by_nothing)
 		.there = { { "f", "oursr!" } } };
 
 	begin(&row);
-	/* What depends on nothing that is held has left when this arrives. */
+	/* The ops that depend on no held op have left when this write arrives. */
 	struct inode *second = distant_open_known(&far, "second");
 
 	distant_write(&far, second, 0, "xy");

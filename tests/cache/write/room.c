@@ -1,4 +1,7 @@
-/* Whether the sandbox's disk has room is known before anything is sent, where a list told that. */
+/*
+ * The cache knows before a request leaves whether the sandbox's disk has room, where a list
+ * reported that.
+ */
 #include "cache/session/session.h"
 #include "cache/tree/tree.h"
 #include "cache/contents.h"
@@ -29,7 +32,7 @@ static void teardown(void)
 
 TestSuite(room, .init = setup, .fini = teardown, .timeout = 300);
 
-/* What the cache has been told last. */
+/* Sets the room that the cache received last. */
 static void know_room(uint64_t bytes)
 {
 	const struct space space = {

@@ -1,4 +1,4 @@
-/* Small saves that somebody waits for, beside much that is pending. */
+/* Small saves that a call waits for, while much else is pending. */
 #include "cache/session/session.h"
 #include "cache/write/writeback.h"
 #include "cache/tree/tree.h"
@@ -24,7 +24,7 @@
 
 #define MOUTHFUL    ((size_t)VERB_DATA_MAX)
 #define PATIENCE_MS 120000
-/* Mouthfuls that are sent at once. */
+/* The number of MOUTHFULs that are sent at once. */
 #define FULL 7
 
 static struct distant far;
@@ -108,12 +108,13 @@ static void make_bulk(const char *name)
 	distant_close(&far, i);
 }
 
-/* A small file that is synced, beside the test. */
+/* A small file that is synced in parallel with the test. */
 struct save {
 	struct inode *inode;
 	const char *text;
-	unsigned flags; /* of cache_write() */
-	bool is_flush;  /* of a program that closes it, with -o close=wait */
+	unsigned flags; /* the flags of cache_write() */
+	/* the save is the flush of a program that closes the file, with -o close=wait */
+	bool is_flush;
 	pthread_t thread;
 	struct error e;
 	atomic_bool is_over;
@@ -203,7 +204,7 @@ static unsigned count_urgent(void)
 	return count;
 }
 
-/* It waits, and is over when all else is. */
+/* The save waits, and is over when everything else is. */
 static void expect_to_wait(struct save *s)
 {
 	begin(s);
@@ -221,7 +222,7 @@ static void let_all_through(const char *bulk)
 	cr_expect(zero(u64, distant_failed(&far)));
 }
 
-/* ---- What is done beside ---- */
+/* ---- Saves that overtake ---- */
 
 Test(small_saves, a_small_new_file_that_is_synced_does_not_wait_for_much_in_the_same_directory)
 {
@@ -253,7 +254,7 @@ Test(small_saves, one_save_after_another_does_not_wait_for_much)
 	cr_expect(eq(i64, st.st_mtim.tv_nsec, attr.mtime.tv_nsec));
 }
 
-/* So many times of the root are pending. */
+/* The number of pending ops that keep the time of the root. */
 static unsigned count_times(void)
 {
 	struct writeback *p = far.cache->writeback;
@@ -344,7 +345,7 @@ Test(small_saves, a_small_save_finds_room_among_all_that_may_be_under_way)
 	distant_close(&far, bulk);
 }
 
-/* ---- What is large has its turn ---- */
+/* ---- Large contents have their turn ---- */
 
 /* Until the save, or some other call, waits for an answer, so many calls in all. */
 static void await_so_many_waiting(unsigned count)
@@ -563,7 +564,7 @@ Test(small_saves, programs_that_save_for_ever_do_not_keep_a_barrier_waiting)
 	expect_size("more", FULL * MOUTHFUL);
 }
 
-/* ---- What waits ---- */
+/* ---- Files that wait ---- */
 
 Test(small_saves, a_file_that_is_no_small_one_waits_for_its_turn)
 {
@@ -622,7 +623,7 @@ Test(small_saves, where_little_is_pending_nothing_is_urgent)
 	cr_expect(eq(uint, distant_applies(&far), 1), "they leave together");
 }
 
-/* ---- What is bound to what ---- */
+/* ---- Ops that are bound to others ---- */
 
 static const struct op *find(enum change_op op, const char *path, const struct op *after)
 {
@@ -702,9 +703,12 @@ Test(small_saves, changes_of_other_names_in_a_directory_are_not_bound_to_each_ot
 	cache_forget(far.cache, dir, 1);
 }
 
-/* ---- What is believed of a directory ---- */
+/* ---- Which answers about a directory are valid ---- */
 
-/* The time of a directory of somebody else is not set behind a save, which would tell more. */
+/*
+ * Makes all directories another user's. The time of such a directory is not set behind a save; the
+ * answer to that would tell more about it.
+ */
 static void count_as_of_others(bool is_of_others)
 {
 	struct writeback *p = far.cache->writeback;
@@ -762,7 +766,7 @@ static void setup_left(void)
 
 TestSuite(small_saves_left, .init = setup_left, .fini = teardown, .timeout = 300);
 
-/* Both are on their way, and the next mount sends what was left. */
+/* The save and the bulk are on their way, and the next mount sends the ops that were left. */
 static void leave_both(void)
 {
 	const struct call hasty = { .progress_ms = 1 };

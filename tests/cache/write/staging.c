@@ -82,7 +82,7 @@ static void put(const char *name, const char *text)
 	scratch_write_text(&far.scratch, name, text);
 }
 
-/* Until the cache has heard of it. To be given back with cache_forget(). */
+/* Waits until the cache knows the name. The caller gives the inode back with cache_forget(). */
 static struct inode *await(const char *name)
 {
 	int64_t end_ms = monotonic_ms() + 60000, absent_ms;
@@ -231,7 +231,9 @@ Test(staged, a_new_file_is_not_seen_before_it_is_closed)
 	cr_expect(eq(uint, count_staged(), 0));
 }
 
-/* Until the stream has told of what was made: later the directory would be in doubt once more. */
+/*
+ * Waits for the event of the directory that was made: a later event would invalidate it once more.
+ */
 static void await_event(void)
 {
 	int64_t end_ms = monotonic_ms() + 60000;
@@ -261,7 +263,7 @@ Test(staged, a_file_that_is_there_already_in_an_unlisted_directory_is_no_new_one
 	const struct create_args m = { .op = CHANGE_CREATE, .mode = 0644, .exclusive = true };
 	struct cache_entry entry;
 
-	/* It comes with what is in it: nobody hears of the one before the other. */
+	/* The directory appears together with its file: no event reports one before the other. */
 	cr_assert(eq(int, mkdirat(far.scratch.fd, ".staging/d", 0755), 0));
 	put(".staging/d/f", "theirs");
 	cr_assert(eq(int, renameat(far.scratch.fd, ".staging/d", far.scratch.fd, "d"), 0));
@@ -535,7 +537,7 @@ Test(staged, an_emptied_file_of_which_a_part_was_refused_stays_what_it_was)
 	cr_expect(eq(uint, count_staged(), 0));
 }
 
-/* ---- What others did meanwhile ---- */
+/* ---- Changes by others meanwhile ---- */
 
 /* Through the cache. */
 static void expect_read(const char *name, const char *want)
@@ -619,7 +621,7 @@ Test(staged, what_was_written_here_in_many_changes_is_read_here)
 	cr_expect(eq(uint, distant_fetches(&far), 0));
 }
 
-/* Whatever the file was like before: it has the time of ours again. */
+/* The contents differ, but the file has the time of our version again. */
 Test(staged, what_others_wrote_before_a_time_was_set_here_is_read)
 {
 	make_with("f", "ours");
@@ -698,7 +700,7 @@ static bool keeps_pages(struct inode *i)
 	return keeps;
 }
 
-/* Nobody tells of changes, and the kernel cannot see by the time that it set. */
+/* No stream reports changes, and the kernel cannot see them by the time that it set. */
 Test(staged_untold, pages_of_what_others_wrote_before_a_time_was_set_here_are_not_kept)
 {
 	make_with("f", "ours");
@@ -717,7 +719,9 @@ Test(staged_untold, pages_of_what_others_wrote_before_a_time_was_set_here_are_no
 	cache_forget(far.cache, i, 1);
 }
 
-/* Closed before the sandbox hears of it; somebody there makes one, too. */
+/*
+ * A file that is closed before the sandbox receives it, while others make one by that name there.
+ */
 static void make_both(const char *name, int flags)
 {
 	struct inode *i = make(name, flags);
@@ -767,7 +771,7 @@ Test(staged, a_write_behind_one_that_goes_to_a_conflict_name_is_not_for_theirs)
 	cr_expect(ne(u64, distant_failed(&far), 0));
 }
 
-/* Only what nobody waits for, and nothing else was done to, is told at once. */
+/* A file leaves in one change only where no call waits for it, and nothing else was done to it. */
 Test(staged, changes_of_a_new_file_other_than_its_contents_are_distinguished)
 {
 	struct inode *i = make("f", O_EXCL);
@@ -824,7 +828,7 @@ Test(staged, what_others_make_at_the_same_moment_is_emptied_by_who_asked_for_tha
 	cr_expect(not(is_there("f.sandboxfs-conflict")));
 }
 
-/* ---- What one mount leaves ---- */
+/* ---- The ops that a mount leaves ---- */
 
 static void setup_kept(void)
 {
@@ -856,7 +860,7 @@ Test(staged_left, a_file_that_was_open_is_there_with_what_was_written)
 	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
-/* Of what it left. */
+/* Notes a failure of op `number` in the journal that the mount left. */
 static void note_failed(uint64_t number)
 {
 	AUTO_FREE char *dir = NULL;
@@ -926,7 +930,7 @@ Test(staged_left, an_overwrite_that_was_cut_is_whole_again)
 	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
-/* What was written here is "ours"; others write while the mount is gone. */
+/* The text that was written here is "ours"; others write while the mount is gone. */
 static void expect_both_stay(const char *theirs)
 {
 	break_off();
@@ -1154,8 +1158,8 @@ Test(staged_asked, a_file_to_which_nothing_is_written_stays_as_it_was_made)
 }
 
 /*
- * What the sandbox told when it was made is believed no more, and it could only tell that it is
- * empty.
+ * The attributes that the sandbox reported when the file was made have expired. The sandbox could
+ * only report that the file is empty.
  */
 Test(staged_asked, a_file_that_is_looked_up_before_it_is_whole_is_not_seen_sooner)
 {
@@ -1274,7 +1278,7 @@ Test(staged_asked, what_others_wrote_to_one_that_is_added_to_stays)
 
 Test(staged, a_file_in_a_directory_that_gives_its_group_is_seen_whole)
 {
-	/* It has the bit when it comes. */
+	/* The directory has the set-group-id bit when it appears. */
 	cr_assert(eq(int, mkdirat(far.scratch.fd, ".staging/d", 0755), 0));
 	cr_assert(eq(int, fchmodat(far.scratch.fd, ".staging/d", 02755, 0), 0));
 	cr_assert(eq(int, renameat(far.scratch.fd, ".staging/d", far.scratch.fd, "d"), 0));
@@ -1346,7 +1350,7 @@ Test(staged_asked_left, what_others_made_of_it_since_stays)
 	expect_both_stay("theirs, and longer");
 }
 
-/* ---- What is copied in the sandbox ---- */
+/* ---- Copies in the sandbox ---- */
 
 Test(staged, a_copy_leaves_with_the_file_that_it_makes)
 {

@@ -1,12 +1,12 @@
 /*
- * Every three steps on two files in two directories, or on the two names of one file, with or
- * without a kill behind them, with or without somebody else's rewrite of one of the files before
- * they are sent. What others wrote stays, whole; without others the sandbox has what a plain
- * directory has in which the same was done; and what is not done is told.
+ * Every three steps on two files in two directories, or on the two names of one file: with or
+ * without a kill behind them, and with or without a rewrite of one of the files by another writer
+ * before they are sent. Contents that others wrote stay, whole. Without others the sandbox has what
+ * a plain directory has in which the same was done. A change that is not applied is reported.
  *
  * SANDBOXFS_CASES_STRIDE in the environment: every so many of the cases are run, 1: all; from
- * SANDBOXFS_CASES_FROM on, and below SANDBOXFS_CASES_BELOW.
- * SANDBOXFS_CASE: the one that is run by itself, and shown; SANDBOXFS_CASE_TIMES: so often.
+ * SANDBOXFS_CASES_FROM on, and below SANDBOXFS_CASES_BELOW. SANDBOXFS_CASE: the one that is run by
+ * itself, and shown; SANDBOXFS_CASE_TIMES: how often.
  */
 #include "cache/session/session.h"
 #include "cache/tree/tree.h"
@@ -36,10 +36,10 @@
 #define NAMES       3
 #define THEIRS      "<THEIRS, and longer than anything of ours>"
 
-/* Of the first file, of the second, and another one of the first where it has two. */
+/* The first file, the second, and the other name of the first where it has two. */
 enum { A, B, A2 };
 
-/* What is done by one of the names, perhaps with another one. */
+/* The deeds: each is done by one of the names, perhaps with another one. */
 enum deed {
 	APPENDS,
 	OVERWRITES,
@@ -49,15 +49,16 @@ enum deed {
 	SAVES, /* as editors do: a new file takes its place */
 	REMOVES,
 	MAKES, /* where it was removed */
-	MOVES, /* into the other directory */
+	MOVES, /* to the other directory */
 	MOVES_OVER,
 	EXCHANGES,
-	LINKS, /* and goes on by the new name */
+	LINKS, /* the later steps use the new name */
 	COPIES,
 	COPIES_OVER, /* the other one, as cp does */
 	MOVES_DIR,
-	LOSES_LINK,  /* a second name that the sandbox has is given to the other file */
-	IS_REPLACED, /* by the other file; beside LOSES_LINK, where the file has two names before */
+	/* a new second name, which the sandbox has by then, is given to the other file */
+	LOSES_LINK,
+	IS_REPLACED, /* the other file takes the name, also of a file that had two names before */
 	DEEDS,
 	NOTHING = DEEDS,
 };
@@ -225,7 +226,7 @@ static bool lose_link(unsigned name, const char *other)
 		step(STEP_RENAME, other, path, (struct step){ 0 });
 }
 
-/* Of two names of one file rename(2) moves neither. */
+/* rename(2) of one name of a file to another name of it moves neither. */
 static bool is_same_file(const char *path, const char *path2)
 {
 	struct stat st, st2;
@@ -268,7 +269,7 @@ static bool do_deed(enum deed deed, unsigned name, char byte)
 	}
 }
 
-/* ---- What there is ---- */
+/* ---- The files that exist ---- */
 
 static bool is_ours(const struct dirent *entry)
 {
@@ -661,7 +662,7 @@ Test(three_steps, what_left_before_a_conflict_is_done_though_the_conflict_leaves
 	EXPECT_SOUND(plans);
 }
 
-/* Nobody else is at the files. */
+/* No other writer changes the files. */
 Test(three_steps, a_copy_along_with_any_pending_change_is_no_conflict)
 {
 	bool was_done;
@@ -682,7 +683,7 @@ Test(three_steps, a_copy_along_with_any_pending_change_is_no_conflict)
 	stop();
 }
 
-/* ---- All of them ---- */
+/* ---- All cases ---- */
 
 /*
  * The first step is by the first name: two files are alike, and so are two names of one file. The
@@ -721,7 +722,7 @@ static struct plan plan_of(unsigned number)
 	return plan;
 }
 
-/* A test each, which run beside each other: they wait more than they work. */
+/* The number of tests that share the cases. They run in parallel: they wait more than they work. */
 #define SHARES 8
 /* Prime: some cases of every kind. */
 #define STRIDE 397

@@ -37,7 +37,7 @@ static void teardown(void)
 
 TestSuite(times, .init = setup, .fini = teardown, .timeout = 600);
 
-/* ---- What is done ---- */
+/* ---- The operations ---- */
 
 #define ACTS_MAX 4
 
@@ -141,7 +141,7 @@ static void touch(const char *path)
 	mounted_forget(&mounted, i);
 }
 
-/* What another operation took away before cannot be done. */
+/* An act on a file that another operation removed before fails; the failure is ignored. */
 static void act(unsigned number, const struct act *a, unsigned handle)
 {
 	struct step step = { .kind = a->kind,
@@ -169,7 +169,7 @@ static void operate(unsigned number, const struct operation *o, unsigned handle)
 		act(number, &o->acts[n], handle);
 }
 
-/* ---- What is shown ---- */
+/* ---- The times that are shown ---- */
 
 struct shown {
 	bool is_there;
@@ -177,7 +177,7 @@ struct shown {
 	struct timespec mtime, ctime;
 };
 
-/* What was looked at is known to the kernel until the case is over. */
+/* The inodes that were looked at; the kernel knows them until the case is over. */
 static struct inode *known[16 * NAMES];
 static size_t known_count;
 
@@ -233,7 +233,7 @@ static struct timespec latest_of(const struct shown all[NAMES])
 	return latest;
 }
 
-/* Whatever time an operation moved is later than all that was shown before it. */
+/* Every time that an operation moved is later than all times that were shown before. */
 static void expect_order(const struct shown before[NAMES], const struct shown after[NAMES],
 	const struct operation *o, const char *text)
 {

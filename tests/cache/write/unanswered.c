@@ -67,7 +67,7 @@ Test(unanswered, a_directory_whose_making_gets_no_answer_for_seconds_is_given_up
 /* ---- Too large for the way to the sandbox ---- */
 
 #define FILES 8
-/* Of each file: several changes, of which some need others. */
+/* Each file gets several changes, of which some need others. */
 #define TEXT "contents of a file, written before anything is sent"
 #define LONG TEXT TEXT TEXT TEXT
 
@@ -197,7 +197,7 @@ Test(unanswered, a_batch_whose_answer_was_lost_stays_whole)
 	expect_all_there();
 }
 
-/* What of it has left since has higher numbers than the rest had. */
+/* The part of the batch that has left since has higher numbers than the rest had. */
 Test(unanswered, the_rest_of_a_batch_that_was_cut_leaves_in_the_next_mount)
 {
 	distant_keep_journal(&far);
@@ -235,7 +235,7 @@ Test(unanswered, a_batch_that_finds_no_room_leaves_in_smaller_ones)
 	expect_all_there();
 }
 
-/* Also where that is told of the user's share of the disk. */
+/* The error may also be that of the user's share of the disk, ERR_QUOTA. */
 Test(unanswered, a_change_that_finds_no_room_is_refused_alone)
 {
 	static const enum err kinds[] = { ERR_NO_SPACE, ERR_QUOTA };

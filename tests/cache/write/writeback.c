@@ -84,7 +84,7 @@ Test(pending, each_fsync_is_one_in_the_sandbox)
 	distant_close(&far, i);
 }
 
-/* A flush of a file or, of none, of everything, which is under way beside the test. */
+/* A flush of `inode`, or of everything where that is NULL, which runs in parallel with the test. */
 struct barrier {
 	struct inode *inode;
 	pthread_t thread;
@@ -295,7 +295,10 @@ static void write_mouthfuls(
 			"%s", e.text);
 }
 
-/* Two are held: a mouthful, and more than fits beside the next one behind it. */
+/*
+ * Two batches are held: one of one MOUTHFUL, and behind it one of FULL_MOUTHFULS, which has no room
+ * for one more.
+ */
 static void write_two_under_way(struct inode *i)
 {
 	distant_hold_applies(&far, true);
@@ -375,7 +378,7 @@ Test(pending, an_answer_that_was_overtaken_does_not_bring_the_past_back)
 	distant_close(&far, i);
 }
 
-/* "f", of so many mouthfuls of 'x', which are kept here. */
+/* Opens "f", of `count` times MOUTHFUL bytes of 'x', which are stored here. */
 static struct inode *open_kept(unsigned count)
 {
 	static const struct timespec long_ago[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
@@ -386,7 +389,7 @@ static struct inode *open_kept(unsigned count)
 	memset(text, 'x', size);
 	scratch_write(&far.scratch, "f", text, size);
 	cr_assert(eq(int, utimensat(far.scratch.fd, "f", long_ago, 0), 0));
-	/* What was changed a moment ago is not kept. */
+	/* Contents that changed a moment ago are not stored. */
 	usleep(30000);
 	struct inode *i = distant_open_known(&far, "f");
 
@@ -493,7 +496,7 @@ Test(pending, different_files_do_not_wait_for_each_other)
 	distant_close(&far, two);
 }
 
-/* ---- What is seen meanwhile ---- */
+/* ---- Changes that are shown while they are pending ---- */
 
 Test(pending, the_size_grows_at_once_without_a_call)
 {
@@ -1047,8 +1050,8 @@ static void pause_for(int64_t ms)
 }
 
 /*
- * A write whose answer is to be lost is held: the next attempt comes after an hour, long after the
- * deadline of a call, or at once where somebody waits for it.
+ * A write whose answer is to be lost is held. The next attempt comes after an hour, long after the
+ * deadline of a call, or at once where a call waits for it.
  */
 static struct inode *write_before_a_long_pause(void)
 {
@@ -1122,7 +1125,7 @@ Test(pending, a_call_after_the_sandbox_is_back_does_not_fail)
 	far.lose_answers = true;
 	distant_write(&far, i, 0, "hello");
 	distant_await_applies(&far, 3);
-	/* So long is waited for an attempt of now. */
+	/* A call waits up to this long for an attempt that starts now. */
 	pause_for(AN_HOUR_MS);
 	cr_expect(eq(int, flush(i), ERR_GONE));
 	far.lose_answers = false;
@@ -1170,7 +1173,9 @@ Test(pending, everything_is_sent_by_a_sync)
 	distant_close(&far, two);
 }
 
-/* A copy inside the sandbox: the kernel sees none of the bytes, and no stream of changes tells. */
+/*
+ * The kernel sees none of the bytes of a copy inside the sandbox, and no stream reports the change.
+ */
 Test(pending, the_kernel_forgets_the_pages_of_a_file_that_is_copied_over)
 {
 	scratch_write_text(&far.scratch, "source", "new bytes");

@@ -107,7 +107,7 @@ static bool come_to_entries(const char *path, unsigned at_most)
 	return false;
 }
 
-/* ---- What watching costs ---- */
+/* ---- Threads and descriptors ---- */
 
 Test(job_watch, many_jobs_have_one_thread_and_no_descriptor)
 {
