@@ -67,7 +67,9 @@ bool stored_whole(struct block_store *s, const struct attr *version)
 
 /* ---- The provider ---- */
 
-/* Whether `chosen`, by a test, is the number of this call, an apply; it is chosen once. */
+/*
+ * Whether this call is the apply with the number that a test has chosen. A number is chosen once.
+ */
 static bool take_chosen(
 	const struct distant *d, const bool *held, unsigned *chosen, unsigned number)
 {
@@ -86,7 +88,7 @@ static void note_work_locked(struct distant *d, const bool *held, bool is_at_wor
 	pthread_cond_broadcast(&d->changed);
 }
 
-/* As a vendor's call: it ends at its deadline or when it is cancelled. */
+/* Ends as a vendor's call does: at its deadline or when the call is cancelled. */
 static enum err pass_gate(struct distant *d, const bool *held, unsigned *arrived,
 	const struct call *call, struct error *e)
 {
@@ -271,7 +273,10 @@ static enum err take_refusal(struct distant *d, const struct apply_request *requ
 	return refusal;
 }
 
-/* The one that is refused is of a file that is nowhere; what needs it is skipped, the rest done. */
+/*
+ * The refused change gets the path of a file that does not exist. Changes that need it are skipped,
+ * and the rest is applied.
+ */
 static enum err apply_without(struct distant *d, const struct apply_request *request,
 	struct change_result *results, enum err refusal, struct error *e)
 {
@@ -283,7 +288,7 @@ static enum err apply_without(struct distant *d, const struct apply_request *req
 	cr_assert(changes != NULL);
 	memcpy(changes, request->changes, len);
 	changes[refused].path = "nowhere/at-all";
-	changes[refused].target = (struct expect){ 0 }; /* else it is found by that */
+	changes[refused].target = (struct expect){ 0 }; /* else the file is found by that */
 	rest.changes = changes;
 	enum err kind = helper_apply(&d->root, NULL, &rest, results, e);
 
@@ -382,7 +387,7 @@ static void stamp_one_time(
 	}
 }
 
-/* As where another change came between this one and the look at what it left. */
+/* Acts as if another change came between this one and the look at the file that it left. */
 static void look_again(
 	const struct distant *d, const struct apply_request *request, struct change_result *results)
 {
@@ -407,7 +412,7 @@ static void fall_short(
 			results[n].count--;
 }
 
-/* As an upload on a full disk: nothing of it is carried out. */
+/* Acts as an upload to a full disk: nothing of the request is carried out. */
 static enum err find_room(
 	const struct distant *d, const struct call *call, size_t bytes, struct error *e)
 {
@@ -419,7 +424,7 @@ static enum err find_room(
 	return error_set(e, d->no_room_as ? d->no_room_as : ERR_NO_SPACE, "no room");
 }
 
-/* As a proxy does with its limit: the sandbox receives nothing. */
+/* Acts as a proxy with a limit: the sandbox receives nothing. */
 static enum err pass_gateway(struct distant *d, const struct call *call,
 	const struct apply_request *request, struct error *e)
 {

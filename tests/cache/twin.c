@@ -258,7 +258,7 @@ static enum err do_name(struct mounted *m, const struct step *s)
 	return kind;
 }
 
-/* As the kernel does: what stands there is looked up before. */
+/* Looks up the entry that stands at the name before, as the kernel does. */
 static enum err do_names(struct mounted *m, const struct step *s)
 {
 	struct inode *dir = NULL, *dir2 = NULL, *i = NULL, *there = NULL;

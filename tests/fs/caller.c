@@ -59,8 +59,8 @@ Test(caller, a_stat_that_is_cut_is_refused)
 }
 
 /*
- * As Linux wrote them: 4 is PF_EXITING, 0x400 PF_SIGNALED, which the threads of exit_group(2) have
- * as well.
+ * Exit codes as Linux wrote them: 4 is PF_EXITING, 0x400 PF_SIGNALED, which the threads of
+ * exit_group(2) have as well.
  */
 Test(caller, how_a_process_ends_is_known_from_its_exit_code)
 {
@@ -86,7 +86,7 @@ Test(caller, how_a_process_ends_is_known_from_its_exit_code)
 	}
 }
 
-/* As Linux wrote them, of a session 20 on the first pseudo terminal. */
+/* Lines as Linux wrote them, of a session 20 on the first pseudo terminal. */
 Test(caller, a_process_is_in_the_foreground_of_its_terminal_or_not)
 {
 #define ENDS                                                                                       \
@@ -201,7 +201,7 @@ Test(caller, what_cannot_be_seen_is_itself_and_does_not_give_up)
 	cr_assert(not(gives_up(getpid())));
 }
 
-/* A zombie has closed its files, and is seen as it was then. */
+/* The result for a zombie: a process looks like that when its files have been closed. */
 static bool was_killed(int by)
 {
 	siginfo_t ended;
@@ -209,9 +209,7 @@ static bool was_killed(int by)
 	bool result;
 
 	if (!child) {
-		/*
-		 * A shell without a terminal starts what runs in the background with QUIT ignored.
-		 */
+		/* A shell without a terminal starts a background command with QUIT ignored. */
 		signal(by, SIG_DFL);
 		raise(by);
 		_exit(9);

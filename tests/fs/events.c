@@ -41,7 +41,7 @@ static void take_text(struct events_reader *r, char *out, size_t room)
 	out[len] = '\0';
 }
 
-/* The line as it must be after its time. */
+/* Expects `wanted` in the line after its time. */
 static void expect_line(const char *line, const char *wanted)
 {
 	double time;

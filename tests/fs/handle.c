@@ -18,7 +18,7 @@
 
 /* How long after the last request the mount is in use. */
 #define USED_MS 1
-/* A renewal that is to come does so at once, and a busy machine has time for it. In ms. */
+/* The limit in ms for a renewal that is due at once, enough for a busy machine. */
 #define SOON    60000
 #define A_WHILE 200
 
@@ -135,7 +135,7 @@ Test(handle, a_close_asks_only_where_something_was_written)
 	}
 }
 
-/* ---- How long it counts as use ---- */
+/* ---- How long an open handle counts as use ---- */
 
 Test(handle, the_sandbox_is_renewed_while_a_handle_for_writing_is_there)
 {

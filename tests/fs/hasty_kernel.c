@@ -99,7 +99,7 @@ static void let_follow(const struct follower *next)
 		pthread_join(worker, NULL);
 }
 
-/* `filled`: the answer apart from what every answer has. */
+/* `filled`: the answer without the fields that every answer has. */
 static int give(fuse_req_t req, const struct answer *filled)
 {
 	const struct follower next = req->next;

@@ -1,6 +1,6 @@
 /*
  * hasty_kernel.h - operations without a mount, called by a kernel that is as quick as a kernel may
- * be: while a worker is still inside its reply, another one has already handled what may follow.
+ * be: while a worker is still inside its reply, another one has already handled the next request.
  *
  * The functions of libfuse that a worker calls are replaced in the whole test program. A request
  * is poisoned (fs/handle_memory.h) when its reply is given.

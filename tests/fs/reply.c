@@ -149,8 +149,8 @@ Test(reply, a_handle_may_end_while_a_write_to_it_is_answered)
 
 	run_job("printed");
 	/*
-	 * The close of `stdin` ends the input: a job that ends with it could be gone before the
-	 * kill.
+	 * The close of `stdin` ends the input. A job that ends with its input could be gone before
+	 * the kill.
 	 */
 	spawn_job("exec sleep 1000");
 	for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {

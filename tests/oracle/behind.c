@@ -47,7 +47,7 @@ bool behind_sync(const struct behind *w)
 	int fd = w->sync_path ? open(w->sync_path, O_WRONLY | O_CLOEXEC) : -1;
 	bool written = fd >= 0 && write(fd, "\n", 1) == 1;
 
-	/* The close is what does it. */
+	/* The close makes the mount send and check. */
 	if (w->sync_path && (fd < 0 || close(fd) || !written)) {
 		perror(w->sync_path);
 		return false;

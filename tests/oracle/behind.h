@@ -2,9 +2,9 @@
  * behind.h - a second writer: now and then a call is made behind the mount, on the directory that
  * it shows, and on the plain directory as ever.
  *
- * Only calls on paths, with no descriptor of the trace open on either side: no mount can keep
- * what a disk keeps of a file that another process in the sandbox removes or moves. Afterwards the
- * mount is made to check what it knows.
+ * The second writer makes calls on paths alone, and no descriptor of the trace is open on either
+ * side meanwhile: no mount can keep what a disk keeps of a file that another process in the sandbox
+ * removes or moves. Afterwards the mount is made to check what it knows.
  */
 #pragma once
 

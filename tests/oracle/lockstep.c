@@ -86,8 +86,8 @@ static char moved(const struct timespec *before, const struct timespec *after)
 }
 
 /*
- * Whether a read must or must not move it: where relatime compares it with a moment ago, either is
- * right.
+ * Whether a read must or must not move the access time: where relatime compares that with a moment
+ * ago, either is right.
  */
 static bool is_far(const struct timespec *t)
 {
@@ -132,8 +132,7 @@ static void describe_point(const struct lockstep *l, bool with_atime, const stru
 }
 
 /*
- * Whether the access time of this point is what the call said, and so comparable whatever the
- * rules.
+ * Whether the call set the access time of this point, which then is comparable whatever the rules.
  */
 static bool says_atime(const struct call *c, bool done, int point, const struct stat *after)
 {
@@ -306,7 +305,9 @@ static bool step(struct lockstep *l, const struct call *c)
 	if (is_behind && !behind_drain(&l->writer))
 		exit(2);
 	if (look_closer) {
-		/* To check what it knows A reads directories. */
+		/*
+		 * After a call of the second writer A has read directories, to check what it knows.
+		 */
 		bool says_times = b.ret >= 0 && !is_behind;
 
 		look(&l->a, c, &after_a);

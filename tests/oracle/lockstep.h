@@ -22,7 +22,7 @@ struct lockstep {
 	struct stat_rules rules;
 	/* the clock of B's files moves in ticks: wait for one before a change is looked for */
 	bool times_are_coarse;
-	/* A's times are provisional until an fsync: it comes before they are compared */
+	/* A's times are provisional until an fsync, which comes before a comparison */
 	bool changes_follow;
 	unsigned tree_every, times_every;
 	unsigned long first, count; /* steps */

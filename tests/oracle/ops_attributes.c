@@ -1,6 +1,6 @@
 /*
- * ops_attributes.c - calls about what is known of a file: stat, mode, owner, times, attributes,
- * locks.
+ * ops_attributes.c - calls about attributes of a file: stat, mode, owner, times, extended
+ * attributes, locks.
  */
 #include "tests/oracle/ops.h"
 
@@ -124,7 +124,7 @@ static void run_futimens(struct side *s, const struct call *c, struct outcome *o
 
 static unsigned char value[128 * 1024];
 
-/* Some lengths around what file systems and the kernel allow, most of them short. */
+/* Lengths around the limits of file systems and of the kernel, most of them short. */
 static size_t value_length(const struct call *c)
 {
 	static const size_t edges[] = { 0, 3000, 65536, 65537 };
@@ -162,7 +162,7 @@ static void run_fsetxattr(struct side *s, const struct call *c, struct outcome *
 	outcome_take(o, fsetxattr(SLOT(0), c->text, value, len, c->choice));
 }
 
-/* With room, with none (asks for the size), with too little (ERANGE). */
+/* The buffer has room, has none (asks for the size), or has too little (ERANGE). */
 static void run_getxattr(struct side *s, const struct call *c, struct outcome *o)
 {
 	static const size_t rooms[] = { sizeof value, sizeof value, 0, 1, 50 };

@@ -32,7 +32,7 @@ static bool is_forgotten(int fd)
 	return fcntl(fd, F_GETFL) & O_PATH && !fstat(fd, &st) && !st.st_nlink;
 }
 
-/* Opens again what is open, without its name. */
+/* Opens the file of an open descriptor again, without its name. */
 static void run_reopen(struct side *s, const struct call *c, struct outcome *o)
 {
 	char path[64];
@@ -69,10 +69,7 @@ static void take_data(struct outcome *o, long len)
 		text_add_data(&o->facts, buffer, (size_t)len);
 }
 
-/*
- * A directory cannot be read, but which error says so depends on how far into it the file system
- * counts.
- */
+/* A directory cannot be read, but the error depends on how far into it the file system counts. */
 static void rewind_directory(int fd)
 {
 	struct stat st;
@@ -146,8 +143,8 @@ static void run_lseek(struct side *s, const struct call *c, struct outcome *o)
 }
 
 /*
- * Where data and holes lie is the file system's affair; what it says must not contradict the
- * contents: all that is called a hole reads as zeros, and a search ends within the file.
+ * The place of data and holes is the file system's affair. Its answers must not contradict the
+ * contents: each hole reads as zeros, and a search ends within the file.
  */
 static void run_seek_hole(struct side *s, const struct call *c, struct outcome *o)
 {
@@ -196,7 +193,7 @@ static void run_truncate(struct side *s, const struct call *c, struct outcome *o
 		outcome_take(o, truncate(c->at[0].path, c->offset[0]));
 }
 
-/* Never more than a few megabytes: the disk is not what is tried. */
+/* The size is a few megabytes at most: this is no test of the disk. */
 static void run_fallocate(struct side *s, const struct call *c, struct outcome *o)
 {
 	off_t offset = c->offset[0] > 4000000 ? INT64_MAX : c->offset[0];
@@ -209,7 +206,7 @@ static void run_fsync(struct side *s, const struct call *c, struct outcome *o)
 	outcome_take(o, c->choice ? fdatasync(SLOT(0)) : fsync(SLOT(0)));
 }
 
-/* A copy may be cut short anywhere; asked again until done it must come to the same. */
+/* A copy may be cut short anywhere. Repeated until done, the result must be the same. */
 static void run_copy_file_range(struct side *s, const struct call *c, struct outcome *o)
 {
 	off_t from = c->offset[0], to = c->offset[1];
@@ -224,7 +221,7 @@ static void run_copy_file_range(struct side *s, const struct call *c, struct out
 	outcome_take(o, copied < 0 ? -1 : total);
 }
 
-/* A pipe would hold the file's very pages, and later show what becomes of them. */
+/* A pipe would hold the file's very pages, and later show changes of them. */
 static void run_sendfile(struct side *s, const struct call *c, struct outcome *o)
 {
 	off_t from = c->offset[0];
@@ -245,7 +242,7 @@ static void run_sendfile(struct side *s, const struct call *c, struct outcome *o
 	outcome_take(o, copied < 0 ? -1 : total);
 }
 
-/* Where a mapping may begin and how far it may be touched: never behind the end of the file. */
+/* The most that may be mapped and touched from *offset on: never behind the end of the file. */
 static size_t mappable(int fd, off_t *offset, size_t len)
 {
 	struct stat st;

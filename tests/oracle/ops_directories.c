@@ -17,7 +17,7 @@
 
 struct entry {
 	uint64_t ino;
-	int64_t next; /* where the listing goes on after it */
+	int64_t next; /* the position behind this entry, where the listing goes on */
 	unsigned char type;
 	char name[256];
 };
@@ -66,7 +66,10 @@ static int compare_entries(const void *a, const void *b)
 	return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
 }
 
-/* Each name with its type; and whether the inode it promises is the one that stat finds. */
+/*
+ * Adds each name with its type, and whether the inode number of the entry is the one that stat
+ * finds.
+ */
 static void add_entry(struct outcome *o, int dir, const struct entry *e)
 {
 	struct stat st;
@@ -78,7 +81,7 @@ static void add_entry(struct outcome *o, int dir, const struct entry *e)
 	text_add(&o->facts, "\n");
 }
 
-/* A descriptor that stays open must show, after a rewind, what is there now. */
+/* A descriptor that stays open must show the current entries after a rewind. */
 static void run_readdir(struct side *s, const struct call *c, struct outcome *o)
 {
 	static struct listing l;

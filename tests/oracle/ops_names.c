@@ -27,7 +27,7 @@ static void run_rename(struct side *s, const struct call *c, struct outcome *o)
 	outcome_take(o, renameat(AT(0), AT(1)));
 }
 
-/* The bare call: what the C library adds is not what is tried. */
+/* The bare call: additions of the C library are not tested. */
 static void run_renameat2(struct side *s, const struct call *c, struct outcome *o)
 {
 	outcome_take(o, syscall(SYS_renameat2, AT(0), AT(1), (unsigned)c->choice));
@@ -38,7 +38,9 @@ static void run_link(struct side *s, const struct call *c, struct outcome *o)
 	outcome_take(o, linkat(AT(0), AT(1), c->flags));
 }
 
-/* A name for what is open: also for what has none left, and for what never had one. */
+/*
+ * Gives a name to an open file: also to one that has none left, and to one that never had a name.
+ */
 static void run_link_fd(struct side *s, const struct call *c, struct outcome *o)
 {
 	char from[64];

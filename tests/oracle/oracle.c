@@ -225,7 +225,7 @@ static bool set_up(struct lockstep *l, const struct options *o)
 	return true;
 }
 
-/* ---- Telling ---- */
+/* ---- Reports ---- */
 
 static void print_call(const struct lockstep *l, unsigned long step)
 {

@@ -3,8 +3,8 @@
  * can read the difference.
  *
  * Besides the return value and errno everything is text, one fact to a line: equal outcomes are
- * equal bytes. What may rightly differ between two directories (inode numbers, the time of day) is
- * left out or named instead of shown.
+ * equal bytes. Facts that may rightly differ between two directories (inode numbers, the time of
+ * day) are left out or named instead of shown.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct text {
 void text_release(struct text *t);
 void text_clear(struct text *t);
 __attribute__((format(printf, 2, 3))) void text_add(struct text *t, const char *format, ...);
-/* Bytes as a person can read them in one line: what is not printable as \xNN. */
+/* Bytes as a person can read them in one line: unprintable ones as \xNN. */
 void text_add_escaped(struct text *t, const void *bytes, size_t len);
 /* The number of bytes, their hash, and the first of them. */
 void text_add_data(struct text *t, const void *bytes, size_t len);

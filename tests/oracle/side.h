@@ -38,14 +38,17 @@ void side_sync(const struct side *s);
 void side_sync_path(int dir, const char *path);
 /* Closes every descriptor of the trace. */
 void side_close_slots(struct side *s);
-/* Closes what the trace left open and removes everything. */
+/* Closes the descriptors that the trace left open and removes everything. */
 void side_clear(struct side *s);
 void side_close(struct side *s);
 
 /* From here on this thread's calls are that user's. */
 void become(int user);
 
-/* Removes a tree, names in order; what cannot be removed stays. Returns how many names went. */
+/*
+ * Removes a tree, names in order; names that cannot be removed stay. Returns the number of removed
+ * names.
+ */
 long remove_tree(int dir, const char *name);
 
 /*

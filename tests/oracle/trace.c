@@ -136,7 +136,7 @@ static void fill_link_text(struct chance *c, char *text)
 	text[0] = '\0';
 	if (dice < 3)
 		strcpy(text,
-			/* where nothing can be made: both sides would share it */
+			/* no file can be made there, where both sides would share it */
 			"/proc/nonexistent");
 	else if (dice < 5)
 		repeat(text, "./", per_cent(c, 50) ? 4094 : 4096);

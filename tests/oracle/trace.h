@@ -1,8 +1,8 @@
 /*
  * trace.h - the random calls: their kinds, and the n-th call of a seed.
  *
- * A call depends on the seed and its own number alone, neither on the calls before it nor on what
- * they returned: any part of a trace can be left out and the rest stays what it was. Names come
+ * A call depends on the seed and its own number alone, neither on the calls before it nor on
+ * their results: any part of a trace can be left out and the rest stays what it was. Names come
  * from a small pool, so that calls meet.
  */
 #pragma once

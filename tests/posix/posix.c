@@ -189,8 +189,8 @@ static void remove_tree(int dir, const char *name)
 }
 
 /*
- * Each case in a process of its own: its users, working directory, umask and descriptors end with
- * it.
+ * Each case runs in a process of its own: its users, working directory, umask and descriptors end
+ * with that.
  */
 static bool run_apart(const struct posix_case *c)
 {

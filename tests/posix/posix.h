@@ -83,7 +83,7 @@ off_t size_of(const char *path);
 bool holds(const char *path, const char *text);
 bool exists(const char *path);
 
-/* Sets both times of a path long ago, so that what a call moves shows. */
+/* Sets both times of a path long ago, so that a time that a call moves shows. */
 void make_old(const char *path);
 enum moved { MOVED_NONE = 0, MOVED_MTIME = 1, MOVED_CTIME = 2, MOVED_BOTH = 3 };
 /*

@@ -96,7 +96,10 @@ static void writing_clears_suid_for_users(void)
 	SAME(mode_of("f"), 0777);
 }
 
-/* A setgid bit without group execution is mandatory locking's, no privilege: it stays. */
+/*
+ * A setgid bit without group execution stands for mandatory locking and is no privilege, so the bit
+ * stays.
+ */
 static void writing_keeps_setgid_without_group_execution(void)
 {
 	make_file("f", 0666);
@@ -144,7 +147,7 @@ static bool copies(int fd)
 	return copy_file_range(fd, &from, fd, &to, 4096, 0) == 4096;
 }
 
-/* As the kernel keeps it: where nothing but the mode is asked for, the file system need not be. */
+/* The mode as the kernel keeps it: a request for the mode alone need not reach the file system. */
 static unsigned kept_mode_of(const char *path)
 {
 	struct statx stx = { 0 };

@@ -76,7 +76,7 @@ static void links_on_the_way_are_followed(void)
 	OK(mkdir("d/e", 0755));
 	make_text("d/f", "f");
 	OK(symlink("d/e", "up"));
-	TRUE(holds("up/../f", "f")); /* ".." of where it leads */
+	TRUE(holds("up/../f", "f")); /* the ".." of the directory that the link leads to */
 	OK(symlink("../f", "d/e/l"));
 	TRUE(holds("up/l", "f"));
 	OK(rename("d", "moved"));

@@ -73,7 +73,7 @@ static void chown_clears_suid_of_programs(void)
 	}
 }
 
-/* Where root of the sandbox does it for an ordinary user, the bit would stay. */
+/* The bit would stay if the sandbox's root made the call for an ordinary user. */
 static void chown_clears_sgid_of_other_groups(void)
 {
 	make_file("f", 0644);

@@ -1,4 +1,4 @@
-/* posix_times.c - utimensat, and what else moves times. */
+/* posix_times.c - utimensat, and the other calls that move times. */
 #include "tests/posix/posix.h"
 
 #include <time.h>

@@ -195,7 +195,7 @@ void strangers_prepare(struct shared *s)
 	stress_must(s, !mkdir("strange", 0755), "mkdir", "strange");
 }
 
-/* Names come and go: what is found must be there or not, and hold one number. */
+/* Names come and go. A name may exist or not; its file must hold one number. */
 static void strangers_look(struct shared *s, struct worker *w, const char *path)
 {
 	char text[TEXT_MAX], names[512];
@@ -242,7 +242,7 @@ void signals_prepare(struct shared *s)
 	stress_must(s, !mkdir("killed", 0755), "mkdir", "killed");
 }
 
-/* After a fork: system calls alone. */
+/* System calls alone, since this runs after a fork. */
 static void victim_use(const char *path, int flags, const char *text)
 {
 	char bytes[4096];

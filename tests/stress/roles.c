@@ -35,7 +35,7 @@ static void make_empty(struct shared *s, const char *name)
 	close(fd);
 }
 
-/* ---- Records: a file of one's own, written in place, no update may be lost ---- */
+/* ---- Records: each worker writes its own file in place, and no update may be lost ---- */
 
 static void records_path(const struct worker *w, char path[32])
 {
@@ -232,7 +232,9 @@ static void balls_check(struct shared *s)
 	}
 }
 
-/* ---- Prizes: who makes a name with O_EXCL has it alone until it removes it ---- */
+/*
+ * ---- Prizes: the worker that makes a name with O_EXCL has the name alone until removing it ----
+ */
 
 static void prizes_prepare(struct shared *s)
 {

@@ -2,10 +2,10 @@
  * stress.h - shared by the workers of the stress program.
  *
  * Two processes with many threads work on one directory. Each worker keeps in memory what the files
- * must hold and compares; what concerns all of them is kept in memory that both processes map. The
- * parent only watches: a worker that does not finish a call in time, the size and the descriptors
- * of the file system's own process; at the end the parent reads the files
- * that the workers left.
+ * must hold and compares; state that all workers share lies in memory that both processes map. The
+ * parent only watches for a worker that does not finish a call in time, and the size and the
+ * descriptors of the file system's own process. At the end the parent reads the files that the
+ * workers left.
  */
 #pragma once
 
@@ -57,10 +57,7 @@ struct role {
 	void (*prepare)(struct shared *s);
 	/* One round of work, a few calls. */
 	void (*round)(struct shared *s, struct worker *w);
-	/*
-	 * After the last worker ended: whether everything is there. NULL: nothing is left to be
-	 * there.
-	 */
+	/* Checks the files after the last worker has ended. NULL: the role leaves no files. */
 	void (*check)(struct shared *s);
 };
 

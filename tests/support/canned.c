@@ -13,7 +13,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
-/* For a client to say all that it has to say. */
+/* The limit for a client to send its whole request. */
 #define PATIENCE_MS 60000
 
 static void add_arrived(struct buf *request, int fd)

@@ -5,7 +5,7 @@
 
 #include "providers/verbs.h"
 
-/* As an initializer; no owner is asked for. */
+/* The initializer of a change; no owner is asked for. */
 #define CHANGE_ROW(kind, name, ...)                                                                \
 	{                                                                                          \
 		.op = CHANGE_##kind, .path = (name), .uid = CHANGE_NO_OWNER,                       \

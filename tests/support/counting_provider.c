@@ -59,7 +59,7 @@ static enum err stand_at_gate(
 	return kind;
 }
 
-/* Once for each time that a test wants it. */
+/* Whether the list ends here: once for each time that a test sets `cut_after`. */
 static bool is_cut_here(struct passing *pass)
 {
 	unsigned after = pass->provider->cut_after;

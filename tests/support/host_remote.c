@@ -155,7 +155,7 @@ static int spawn(const struct host_remote *h, const char *const *argv, const int
 	return number;
 }
 
-/* The number of what went wrong, or 0. */
+/* Starts the program. Returns the errno of a failure, or 0. */
 static int start(const struct host_remote *h, const char *const *argv, struct program *p)
 {
 	AUTO_CLOSE int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -259,7 +259,7 @@ static enum err run_program(
 		kind = carry(c, &p, e);
 	cleanup_close(&p.out);
 	cleanup_close(&p.err);
-	/* As a shell says it. */
+	/* The exit code that a shell reports. */
 	*exit_code = number == ENOENT ? 127 : 126;
 	if (number)
 		return kind;

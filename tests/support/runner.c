@@ -20,16 +20,22 @@
 
 #define SKIPPED  77
 #define JOBS_MAX 64
-/* One line of what a test says of itself: a write of so much is not cut by another test's. */
+/*
+ * The most that a test writes in one line. Output of another test does not cut a write of that
+ * size.
+ */
 #define LINE_MAX_SAID 4096
 
-/* Where the linker puts what Test() and TestSuite() declare: arrays, from begin to end. */
+/*
+ * The arrays, from begin to end, in which the linker puts the declarations of Test() and
+ * TestSuite().
+ */
 extern struct criterion_test *__start_cr_tst[], *__stop_cr_tst[];
 extern struct criterion_suite *__start_cr_sts[], *__stop_cr_sts[];
 
-/* A place for one test at a time. */
+/* A slot for one test at a time. */
 struct slot {
-	pid_t pid; /* 0: it is free */
+	pid_t pid; /* 0: the slot is free */
 	const struct criterion_test *test;
 	double began, ends; /* ends 0: the test may take any time */
 	bool is_late;
@@ -49,7 +55,7 @@ static struct {
 /* The one test of this process: Criterion's functions do not receive it. */
 static struct {
 	const struct criterion_test *test;
-	const struct criterion_suite *suite; /* NULL: it is declared nowhere */
+	const struct criterion_suite *suite; /* NULL: the suite is declared nowhere */
 	_Atomic bool *has_failed;
 	jmp_buf end;
 } here;
@@ -95,7 +101,7 @@ void criterion_abort_test(void)
 	longjmp(here.end, 1);
 }
 
-/* A line or several in one write, each behind what makes it a comment of TAP. */
+/* Writes one or more lines in one write, each behind the prefix of a TAP comment. */
 static void say(const struct criterion_test *test, const char *text)
 {
 	char said[LINE_MAX_SAID];
@@ -216,7 +222,7 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Under a sanitizer exit() says whether it saw something. */
+/* Under a sanitizer the status of exit() has the result of the sanitizer. */
 static void run_here(
 	const struct criterion_test *test, _Atomic bool *has_failed, _Atomic bool *has_ended)
 {

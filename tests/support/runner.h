@@ -1,5 +1,5 @@
 /*
- * runner.h - what runs the unit tests of a program instead of Criterion's own runner.
+ * runner.h - runs the unit tests of a program instead of Criterion's own runner.
  *
  * Criterion executes its program anew for each test, and to link some forty libraries takes longer
  * than most tests. Here a test is a child of the one process that was linked. A test that fails is
@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-/* Whether a test of a suite whose name begins so is to run. For runner_begins(). */
+/* Whether a test is to run whose suite's name begins with `suite`. For runner_begins(). */
 bool runner_has(const char *suite);
 
 /*

@@ -23,7 +23,7 @@ void scratch_make(struct scratch *s)
 	cr_assert(s->fd >= 0, "%s: %s", s->path, strerror(errno));
 }
 
-/* As deep as tests build: a few hundred directories. */
+/* The depth is that of tests: a few hundred directories. */
 static void remove_below(int parent, const char *name)
 {
 	DIR *dir;

@@ -1,7 +1,7 @@
 /*
- * scratch.h - a temporary directory for one test, and what tests do in it without a mount.
+ * scratch.h - a temporary directory for one test, and functions that work in it without a mount.
  *
- * Everything fails the test by itself (criterion), so that a test reads as its steps. Paths are
+ * Every function fails the test by itself (criterion), so that a test reads as its steps. Paths are
  * relative to the scratch directory.
  */
 #pragma once

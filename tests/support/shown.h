@@ -2,7 +2,7 @@
  * shown.h - a root of the helper's verbs in a scratch directory, for tests of those verbs.
  *
  * Below the scratch directory lie `tree` (what is shown), `staging` and `outside` (what must stay
- * as it is). Everything fails the test by itself where the test is not about it.
+ * as it is). Every function fails the test by itself where the test is not about it.
  */
 #pragma once
 
@@ -44,7 +44,8 @@ void shown_as_nobody(struct shown *s, int (*act)(struct shown *s));
 
 /*
  * Swaps two names below the scratch directory back and forth from a thread of its own, as a hostile
- * process would, from shown_swap_start(), which returns when it has begun, to shown_swap_stop().
+ * process would. The swaps have begun when shown_swap_start() returns, and end with
+ * shown_swap_stop().
  */
 struct swapper;
 struct swapper *shown_swap_start(const struct shown *s, const char *one, const char *other);

@@ -17,7 +17,7 @@
 #define START_MS 60000
 #define STOP_MS  10000
 
-/* In its folder. */
+/* Names in the server's folder. */
 #define SANDBOXES  "sandboxes"
 #define COMPLAINTS "complaints"
 
@@ -40,7 +40,7 @@ static void become_server(const char *vendor, const char *dir, int out)
 	_exit(127);
 }
 
-/* Up to the end of a line, of the stream or of the time: what there is. */
+/* Reads up to the end of a line, of the stream or of the time. The line has what arrived. */
 static void read_line(int fd, char *line, size_t room)
 {
 	int64_t end_ms = monotonic_ms() + START_MS;
@@ -90,7 +90,7 @@ void vendor_server_announce(const struct vendor_server *s)
 	}
 }
 
-/* The first line of what it complained of. */
+/* The first line of the server's errors. */
 static void read_complaint(const char *dir, char *why, size_t room)
 {
 	char path[96];

@@ -210,8 +210,8 @@ Test(ctl_copy, a_copy_that_is_cancelled_ends_so)
  */
 
 /*
- * Lists what a test says, and gives a file of as many bytes as it says, or fails after the first of
- * them.
+ * A provider that lists the items of a test and gives a file of `given` bytes, or fails after the
+ * first piece.
  */
 static struct {
 	const struct list_item *items;
@@ -323,7 +323,10 @@ Test(ctl_copy, a_file_that_grew_is_reported_and_not_made)
 	cr_expect(eq(int, unlinkat(room.scratch.fd, "to", AT_REMOVEDIR), 0), "it is empty");
 }
 
-/* Larger than one call brings: all of it are zeros, and each part says of which version it is. */
+/*
+ * The size is larger than one call brings. All bytes are zeros, and each part comes with the
+ * version it is of.
+ */
 #define PARTS_SIZE (((uint64_t)128 << 20) + 10)
 
 static struct {

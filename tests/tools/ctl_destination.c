@@ -9,7 +9,7 @@
 
 TestSuite(ctl_destination, .timeout = 300);
 
-/* Directories that are there, separated by spaces; what is opened says which it was. */
+/* `there`: the directories that exist, separated by spaces. `opened`: the one that was opened. */
 static struct {
 	const char *there;
 	char opened[100];
@@ -35,7 +35,7 @@ static enum err open_dir(void *context, const char *path, struct provider **out,
 	return ERR_OK;
 }
 
-/* "DIRECTORY opened: where `name` goes in it". */
+/* "DIRECTORY opened: the target of `name` in it". */
 static const char *lands(const char *path, bool is_single, const char *name)
 {
 	static char text[400];

@@ -51,7 +51,7 @@ Test(ctl_feeding, input_waits_for_a_command_that_starts_late)
 	struct error e = { 0 };
 
 	cr_assert(zero(int, feeding_begin(&f, &host.base, &call, &in, &e)), "%s", e.text);
-	/* Then the first one has given up. */
+	/* The first command has given up when a second one runs. */
 	while (host.executed < 2)
 		cr_assert(zero(int, call_sleep(NULL, 10, &e)));
 	input_pipe_command(&script, f.base, "cat", false);

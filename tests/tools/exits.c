@@ -1,4 +1,4 @@
-/* The exit statuses of the programs (tools/exits.h), and what decides them. */
+/* The exit statuses of the programs (tools/exits.h), and the errors that lead to them. */
 #include "tools/exits.h"
 
 #include "tools/ctl/child.h"

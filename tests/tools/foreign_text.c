@@ -98,7 +98,7 @@ static bool is_harmful(unsigned point)
 	return is_found;
 }
 
-/* By hand: valid UTF-8 of two or three bytes; nothing here prints longer characters. */
+/* Decodes by hand: valid UTF-8 of two or three bytes; no output here has longer characters. */
 static size_t decode(const unsigned char *at, unsigned *point)
 {
 	if (*at < 0x80) {
@@ -483,7 +483,7 @@ Test(foreign_text, reaches_no_terminal_as_a_control_and_makes_no_line_of_its_own
 		expect_harmless(&outputs[i]);
 }
 
-/* ---- As JSON ---- */
+/* ---- JSON ---- */
 
 static bool has_text(struct json_object *value, const char *text)
 {

@@ -28,7 +28,7 @@ static void put(const char *path, const char *text)
 	fclose(file);
 }
 
-/* `variables`: what its .env says; NULL: there is none. */
+/* `variables`: the text of its .env; NULL: there is no .env. */
 static struct place place_new(const char *script, const char *variables)
 {
 	struct place p = { "/tmp/setup-XXXXXX", "", "" };
@@ -91,7 +91,7 @@ Test(setup_script, names_become_what_is_set_here)
 		{ "'$NAME' \"$NAME\"", "'value' \"value\"" },
 		{ "$NAME2", "two" },
 		{ "$EMPTY|", "|" },
-		/* Unknown names, and what is no name, stay. */
+		/* Unknown names stay, and so does text that is no name. */
 		{ "$UNKNOWN ${UNKNOWN}", "$UNKNOWN ${UNKNOWN}" },
 		{ "$1 $(NAME) ${NAME:-y} ${NAME ${} $", "$1 $(NAME) ${NAME:-y} ${NAME ${} $" },
 		{ "$NAM\xc3\xa9", "$NAM\xc3\xa9" },

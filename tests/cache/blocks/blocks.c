@@ -71,7 +71,7 @@ static bool gets(struct block_files *f, int number)
 	return true;
 }
 
-/* Where it lies, from the scratch directory; `folder`: only its folder. */
+/* The place of the block, from the scratch directory; `folder`: of its folder only. */
 static const char *path_of(int number, bool folder)
 {
 	static char path[128];

@@ -10,7 +10,7 @@
 static struct scratch scratch;
 static struct shown *shown;
 
-/* As one more mount does. */
+/* Opens the file of shown inodes as one more mount does. */
 static struct shown *open_shown(const char *sandbox, const char *root)
 {
 	const struct shown_options options = {

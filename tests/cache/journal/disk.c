@@ -164,9 +164,7 @@ Test(journal_disk, zeros_that_a_loss_of_power_left_are_dropped)
 
 /* ---- Damaged ---- */
 
-/*
- * Whether it was noticed that a byte of the file is another: all at once, or when the data is read.
- */
+/* Whether a changed byte of the file is noticed: at once, or when the data is read. */
 static bool is_noticed(const struct journal_extent *where)
 {
 	if (set_aside())
@@ -346,7 +344,7 @@ Test(journal_disk, what_the_disk_does_not_take_leaves_nothing_and_notes_still_go
 	limit_files(RLIM_INFINITY);
 }
 
-/* Where the file system can set room aside. */
+/* This holds where the file system can allocate room in advance. */
 Test(journal_disk, each_pending_entry_has_room_on_the_disk_for_the_notes_about_it)
 {
 	const uint64_t entries = 4000;
@@ -463,7 +461,7 @@ Test(journal_disk, an_owner_that_is_mounted_is_not_waited_for)
 	cr_expect(eq(int, waitpid(owner, NULL, 0), owner));
 }
 
-/* Opens it for that sandbox, and closes it again. */
+/* Opens the journal for the sandbox `source`, and closes it again. */
 static enum err open_for(const char *source, struct error *e)
 {
 	const struct journal_options options = { .dir = j.dir, .source = source };

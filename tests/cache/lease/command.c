@@ -16,7 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* More than what an audit is worth; and more than what it is worth after another command. */
+/*
+ * FILES is more than an audit is worth; SOME is more than an audit is worth after another command.
+ */
 #define FILES 10100
 #define SOME  1100
 
@@ -53,7 +55,7 @@ static void note_name(void *context, struct inode *in, const char *name, bool is
 	note(in, name);
 }
 
-/* As the notifier does it. */
+/* Takes everything that is outdated, as the notifier does. */
 static void take_all(void *context)
 {
 	struct tree_outdated taken[256];
@@ -74,7 +76,7 @@ static const struct cache_observer observer = {
 	.inode_changed = note_inode, .name_changed = note_name, .all_outdated = take_all
 };
 
-/* As the kernel does it; NULL: there is none. */
+/* Looks up a name as the kernel does; NULL: there is none. */
 static struct inode *look_up(struct inode *in, const char *name)
 {
 	struct cache_entry entry = { 0 };
@@ -187,7 +189,7 @@ Test(command, takes_from_the_kernel_what_it_changed)
 	cr_expect(le(uint, reports.all, 40));
 }
 
-/* Without an answer to what changed nothing is known to be as it was. */
+/* Without the audit's answer nothing is known to be unchanged. */
 Test(command, takes_all_from_the_kernel_where_the_audit_fails)
 {
 	far.is_cut = true;

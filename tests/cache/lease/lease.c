@@ -19,7 +19,7 @@
 #define WITHOUT_MS  100
 #define PATIENCE_MS 60000
 
-/* The machine's time, and how much of it it slept: as the tests have it. */
+/* The machine's time awake and asleep, as the test sets it. */
 static _Atomic int64_t awake_ms, asleep_ms;
 
 static int64_t tell_awake(void *context)
@@ -43,7 +43,7 @@ static void setup(void)
 	explored.provider.has_watch = true;
 }
 
-/* As many ms later it is used. */
+/* Uses the mount `ms` later. */
 static void use_after(int64_t ms)
 {
 	awake_ms += ms;
@@ -269,7 +269,7 @@ static bool is_known(const char *path)
 	return calls() == before;
 }
 
-/* Which use brings about: "f0" is asked for until it comes. */
+/* Asks for "f0" until the stream has begun: only use brings it about. */
 static void await_stream(unsigned count)
 {
 	for (int64_t end_ms = monotonic_ms() + PATIENCE_MS; explored.provider.watches < count;) {
@@ -374,7 +374,7 @@ Test(lease, when_something_was_lost_everything_is_audited)
 	cache_observe(explored.cache, NULL);
 }
 
-/* As where a directory may not be read, or one more cannot be watched. */
+/* WATCH_LOST comes where a directory may not be read, or one more cannot be watched. */
 Test(lease, a_directory_that_cannot_be_watched_is_valid_for_a_time)
 {
 	explored_make_tree("", 1, 2);
@@ -393,7 +393,7 @@ Test(lease, a_directory_that_cannot_be_watched_is_valid_for_a_time)
 	await(has, "d1/new", false);
 }
 
-/* ---- When it ends ---- */
+/* ---- The end of a stream ---- */
 
 static void await_end(void)
 {
@@ -547,7 +547,7 @@ Test(lease, a_stream_that_was_let_go_is_shown_as_idle)
 	cr_expect(eq(str, status().stream_why, ""));
 }
 
-/* As where the helper could not run, or the system had no room for one more. */
+/* There is no stream where the helper could not run, or the system had no room for one more. */
 Test(lease, where_there_is_no_stream_it_is_looked_for_again_after_a_minute)
 {
 	explored.provider.has_watch = false;
@@ -568,7 +568,7 @@ Test(lease, where_there_is_no_stream_it_is_looked_for_again_after_a_minute)
 	await_stream_state(CACHE_STREAM_LIVE);
 }
 
-/* Where it takes long until all directories are watched. */
+/* A stream begins late where the watches of all directories take long. */
 Test(lease, a_stream_that_begins_late_is_not_waited_for)
 {
 	/*
@@ -729,7 +729,7 @@ Test(lease, who_listens_wakes_nobody)
 	explored.provider.breaks_watch = true;
 	explored_make_file("d/new");
 	await_end();
-	/* By then the pause before another one has begun. */
+	/* In the broken state the pause before another stream has begun. */
 	await_stream_state(CACHE_STREAM_BROKEN);
 	awake_ms += 2000;
 	cache_listen(explored.cache);

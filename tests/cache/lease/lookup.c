@@ -27,7 +27,7 @@ static void teardown(void)
 
 TestSuite(lookup, .init = setup, .fini = teardown, .timeout = 300);
 
-/* As the kernel does it, which forgets nothing. */
+/* Looks up a name as the kernel does, and never forgets it. */
 static struct inode *look_up(const char *name)
 {
 	struct cache_entry entry = { 0 };
@@ -58,7 +58,7 @@ static void expect_text(struct inode *i, const char *wanted)
 	cache_close(far.cache, i);
 }
 
-/* As a command does it, which has not ended. */
+/* Replaces the file as a command does that has not ended. */
 static void replace_file(void)
 {
 	scratch_write_text(&far.scratch, "new", "new text");
@@ -90,7 +90,8 @@ Test(lookup, a_file_that_a_command_replaced_is_read_while_others_commands_end)
 }
 
 /*
- * While the name itself is asked for, the first time; what else is asked before is overtaken, too.
+ * Reports the removal while the name itself is asked for, the first time. Other answers before that
+ * are overtaken by the end of a command.
  */
 static void report_once(struct distant *d, const struct list_request *request, const char *path)
 {

@@ -108,7 +108,10 @@ Test(retry, a_file_that_was_not_looked_up_again_is_not_opened)
 	cr_expect(eq(int, open_as(&asked, i), ERR_STALE));
 }
 
-/* While a name is asked for others take it away, and nothing that is known of others is held. */
+/*
+ * Others remove the name while it is asked for. Answers about other names are overtaken by the end
+ * of a command.
+ */
 static void lose_while_asked(struct distant *d, const struct list_request *request)
 {
 	const struct watch_event event = { .kind = WATCH_REMOVED, .path = "f" };

@@ -162,9 +162,9 @@ Test(validity, every_change_of_others_is_seen)
 	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 1 + 4 + 4 + 1));
 }
 
-/* ---- Where so much is known that a request cannot name it ---- */
+/* ---- More directories than a request can name ---- */
 
-/* As many directories as hold more names than a list is sent. */
+/* A number of directories that have more names than one list is sent. */
 #define MANY 600
 
 /* Invalidates after a tick: files made so far are older than the time from which an audit asks. */
@@ -256,7 +256,7 @@ Test(validity, what_such_an_audit_cannot_read_is_not_valid)
 	cr_expect(eq(u64, explored_size_of("d/e/f"), 11));
 }
 
-/* The answer names what is in it by where it stands. */
+/* The answer of the audit names an entry by its path. */
 Test(validity, a_directory_that_is_moved_here_during_such_an_audit_is_not_valid)
 {
 	struct asker asker = { 0 };

@@ -250,7 +250,7 @@ static void expect_valid_by_its_time(int64_t held_ms, int64_t given_ms)
 		cache_attr(explored.cache, NULL, explored_find("d/f"), &attr, &valid_ms, NULL),
 		ERR_OK));
 	cr_expect(ge(i64, valid_ms, until_ms - monotonic_ms()));
-	/* On a machine that is busy its time may be over. */
+	/* On a busy machine the validity may be over. */
 	if (monotonic_ms() < until_ms)
 		cr_expect(eq(uint, explored.provider.lists, 0));
 }

@@ -1,7 +1,4 @@
-/*
- * Reads that find what they want stored, through a cache and with a sandbox whose calls are
- * counted.
- */
+/* Reads of blocks that are stored, through a cache and with a sandbox whose calls are counted. */
 #include "cache/session/session.h"
 #include "cache/blocks/block_store.h"
 #include "cache/tree/tree.h"
@@ -87,7 +84,7 @@ static size_t read_at(struct inode *i, uint64_t offset, size_t len, uint64_t mar
 	return got;
 }
 
-/* Opens it, reads all of it in pieces and closes it. Returns how many fetches that took. */
+/* Opens the file, reads all of it in pieces and closes it. Returns the number of fetches. */
 static unsigned read_file(const char *name, uint64_t size, uint64_t mark, size_t piece)
 {
 	unsigned before = distant_fetches(&far);
@@ -263,7 +260,7 @@ Test(stored_reads, all_damaged_is_as_if_nothing_was_stored)
 	unsigned cold = read_file("f", 2 * MIB, 1, 128 * 1024);
 
 	to_blocks("xargs truncate -s 5");
-	/* One more, which asks for the hashes of what seems to be here. */
+	/* One fetch more asks for the hashes of blocks that seem to be here. */
 	cr_expect(le(uint, read_file("f", 2 * MIB, 1, 128 * 1024), cold + 1));
 	cr_expect(eq(uint, read_file("f", 2 * MIB, 1, 128 * 1024), 0));
 }
@@ -341,13 +338,13 @@ Test(stored_reads, small_files_written_anew_cost_their_hashes_together)
 	cr_expect(eq(u64, received(), 30 * 16));
 }
 
-/* Not all of them can be the same the second time. */
+/* The size of a file: one file of ten has another size in the second round. */
 static uint64_t tiny_size(unsigned n, unsigned round)
 {
 	return 400 + (n % 10 ? 0 : 8 * round);
 }
 
-/* In the order in which a walk comes to them. */
+/* Reads the files in the order in which a walk comes to them. */
 static void read_tiny(unsigned round)
 {
 	struct tree_entry *entries;
@@ -363,7 +360,7 @@ static void read_tiny(unsigned round)
 	cache_entries_free(far.cache, entries, count);
 }
 
-/* The hashes of what is tiny cost as much as its bytes, and a request more. */
+/* The hashes of a tiny file cost as much as its bytes, and one request more. */
 Test(stored_reads, of_tiny_files_nobody_asks_for_hashes)
 {
 	unsigned fetches = 0;

@@ -76,7 +76,7 @@ static void made(void)
 	cache_invalidate_all(far.cache);
 }
 
-/* ---- Reading it ---- */
+/* ---- Reads ---- */
 
 static struct inode *entry_of(struct inode *dir, const char *name)
 {
@@ -89,7 +89,7 @@ static struct inode *entry_of(struct inode *dir, const char *name)
 	return entry.inode;
 }
 
-/* To be let go with cache_forget(). */
+/* The inode of a path, to be given back with cache_forget(). */
 static struct inode *find(const char *path)
 {
 	struct inode *dir = cache_root(far.cache), *i;
@@ -149,7 +149,7 @@ __attribute__((format(printf, 1, 2))) static size_t read_file(const char *format
 	return got;
 }
 
-/* As grep -r does, or ls -R. Returns how many files there are. */
+/* Walks the tree as grep -r does, or ls -R. Returns the number of files. */
 static unsigned walk(struct inode *dir, bool reads)
 {
 	struct tree_entry *entries;
@@ -254,8 +254,8 @@ Test(bulk, a_walk_goes_on_behind_a_file_that_stands_nowhere)
 }
 
 /*
- * Also by name, and from several places: as git status looks at a tree that is larger than the
- * first listings.
+ * This holds also for names in any order: git status looks at a tree that is larger than the first
+ * listings.
  */
 Test(bulk, after_git_read_its_own_all_that_it_keeps_is_one_listing)
 {
@@ -547,7 +547,7 @@ Test(bulk, the_ends_of_a_file_that_grows_are_fetched_again)
 	expect_at("a.pack", 8000 * KIB, "more");
 }
 
-/* ---- When a file is not what it was ---- */
+/* ---- A file that others changed ---- */
 
 Test(bulk, what_changed_in_the_sandbox_is_fetched_again)
 {

@@ -29,7 +29,7 @@ static void teardown(void)
 
 TestSuite(ahead, .init = setup, .fini = teardown, .timeout = 300);
 
-/* A file in the sandbox whose every MiB says which it is; the rest are zeroes. */
+/* A file in the sandbox: each MiB begins with its offset, and the rest are zeroes. */
 static struct inode *with_file(const char *name, uint64_t size)
 {
 	int fd = openat(far.scratch.fd, name, O_WRONLY | O_CREAT, 0644);
@@ -38,7 +38,7 @@ static struct inode *with_file(const char *name, uint64_t size)
 	for (uint64_t at = 0; at + sizeof at <= size; at += MIB)
 		cr_assert(eq(int, (int)pwrite(fd, &at, sizeof at, (off_t)at), sizeof at));
 	close(fd);
-	cache_invalidate_all(far.cache); /* the negative entry of the name */
+	cache_invalidate_all(far.cache); /* drops the negative entry of the name */
 	return distant_open(&far, name);
 }
 
@@ -108,7 +108,10 @@ Test(ahead, a_small_file_is_read_whole_by_its_first_read)
 
 Test(ahead, random_reads_ask_for_what_they_want)
 {
-	/* Larger than what is fetched whole after some reads (cache/read/background_fetch.c). */
+	/*
+	 * The size is larger than that of files that are fetched whole after some reads
+	 * (cache/read/background_fetch.c).
+	 */
 	struct inode *i = with_file("f", 300 * MIB);
 
 	for (uint64_t n = 0; n < 20; n++) {
@@ -155,7 +158,7 @@ Test(ahead, bytes_of_two_versions_are_never_mixed)
 	struct inode *i = with_file("f", 16 * MIB);
 	bool is_new = false;
 
-	/* Else both may have the same times. */
+	/* Without a tick both versions may have the same times. */
 	distant_pass_tick(&far);
 	far.changing = "f";
 	far.change_after = 6; /* while the reader is still in the first MiBs */

@@ -25,8 +25,8 @@ static void teardown(void)
 TestSuite(seek, .init = setup, .fini = teardown, .timeout = 300);
 
 /*
- * A file of SIZE bytes with so many of data at its beginning; returns whether it has blocks for all
- * of it.
+ * A file of SIZE bytes with `data` bytes of data at its beginning. Returns whether the file
+ * has blocks for all of its bytes.
  */
 static bool make(const char *name, size_t data)
 {

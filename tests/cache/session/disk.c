@@ -28,7 +28,7 @@ static void end(void)
 
 TestSuite(disk, .init = begin, .fini = end, .timeout = 300);
 
-/* `why`: "": it is accepted. */
+/* `why`: "": the way is accepted. */
 static void expect_way(const char *below, const char *why)
 {
 	struct error e = { 0 };

@@ -244,7 +244,7 @@ Test(lifetime, an_idle_mount_asks_for_nothing_until_it_is_used)
 		start_with(&v, (struct lifetime_options){ .left_s = 1, .used_ms = 100 });
 
 	cr_expect(not(vendor_saw(&v, 1, 1200)));
-	/* A use counts for 100 ms, in which the thread may not have come to see it. */
+	/* A use counts for 100 ms. The thread may have missed it in that time. */
 	int64_t end_ms = monotonic_ms() + PATIENCE_MS;
 
 	do {

@@ -65,7 +65,7 @@ static bool is_a_sentence(const char *text)
 	return isupper((unsigned char)*text) && ends_with(text, ".");
 }
 
-/* As Prometheus wants it: what only grows ends in "_total". */
+/* The names follow Prometheus: a counter that only grows ends in "_total". */
 Test(stats, every_counter_has_a_name_and_says_what_it_counts)
 {
 	for (enum stats_counter n = 0; n < STATS_COUNTERS; n++) {

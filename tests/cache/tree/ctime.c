@@ -151,7 +151,9 @@ static void learn(uint32_t mode)
 		eq(int, tree_learn_attr(tree, f, tree_seen(tree), &news, &changed, NULL), ERR_OK));
 }
 
-/* As of a file that a rename replaces, which has another name. */
+/*
+ * The answer has no attributes, as that of a file that a rename replaces and that has another name.
+ */
 static void change_untold(void)
 {
 	struct tree_scope scope = { .inodes = { f }, .has_local_effect = true };

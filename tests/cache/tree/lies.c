@@ -1,4 +1,7 @@
-/* Answers by which the tree would be none any more: it stays one, whatever is answered. */
+/*
+ * Answers by which the tree would become a graph with cycles. The tree stays a tree, whatever is
+ * answered.
+ */
 #include "cache/tree/tree.h"
 
 #include <criterion/criterion.h>
@@ -156,7 +159,7 @@ Test(tree_lies, no_answer_makes_a_directory_stand_below_itself)
 	}
 }
 
-/* As the sandbox may answer that it did. */
+/* The sandbox's answer may claim such a rename. */
 Test(tree_lies, no_rename_takes_a_directory_into_itself)
 {
 	struct inode *top = learn(root, "top", 3, S_IFDIR);
@@ -190,7 +193,10 @@ Test(tree_lies, no_exchange_takes_a_directory_into_itself)
 	tree_kernel_forget(tree, top, 1);
 }
 
-/* A thread that goes up from what is in it comes to one of two directories else, and never back. */
+/*
+ * A thread that goes up from an entry of the directory might otherwise come to one of two
+ * directories, and never back.
+ */
 Test(tree_lies, a_directory_that_is_renamed_never_has_two_names)
 {
 	struct inode *from = learn(root, "from", 3, S_IFDIR);
@@ -222,7 +228,7 @@ Test(tree_lies, the_answer_to_a_change_leaves_a_file_what_it_is)
 	cr_expect(eq(u32, shown.mode, S_IFREG | 0755));
 }
 
-/* Each is the only entry of the one above it. */
+/* Makes `depth` directories, each of which is the only entry of the one above. */
 static struct inode *make_deep(size_t depth)
 {
 	struct inode *dir = root;

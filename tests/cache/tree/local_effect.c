@@ -31,7 +31,7 @@ static struct attr attr_of(uint64_t ino, uint32_t mode)
 		.ctime = { .tv_sec = 100 } };
 }
 
-/* From the answer to what was asked at `seen`. */
+/* Learns an answer to a request that was made at `seen`. */
 static struct inode *learn_of(
 	uint64_t seen, struct inode *dir, const char *name, uint64_t ino, uint32_t mode)
 {
@@ -109,7 +109,7 @@ static struct attr shown(struct inode *i)
 	return attr;
 }
 
-/* As whoever asks for it gets to see it; the inode is known, and not pinned. */
+/* The inode as a lookup finds it: known, and not pinned. */
 static struct inode *find(struct inode *dir, const char *name)
 {
 	struct inode *i;
@@ -809,7 +809,7 @@ static bool delegate_to(struct inode *i, pid_t asker)
 	return tree_delegate(tree, i, &(struct tree_delegation){ .asker = asker }, &attr) > now();
 }
 
-/* As who makes an entry of it. */
+/* Whether the delegated attributes of `d` are revoked when `asker` makes an entry of `d`. */
 static bool is_taken_back_by(struct inode *d, pid_t asker)
 {
 	struct tree_scope scope = begin(d, NULL);
@@ -1082,7 +1082,7 @@ static void rename_in_root(const char *from, const char *to, struct inode *i)
 		FOREVER);
 }
 
-/* By its old path nothing can be found here any more. */
+/* The old path of the directory leads to nothing here any more. */
 Test(tree_apply_local, an_event_of_a_directory_that_was_moved_here_invalidates_it)
 {
 	static const char *const paths[] = { "elsewhere/y", "new/x", "old/x" };
@@ -1143,7 +1143,7 @@ Test(tree_apply_local, an_answer_older_than_a_removal_does_not_bring_the_name_ba
 	tree_entries_free(tree, entries, entries_count);
 }
 
-/* ---- Replaced by what was staged for it ---- */
+/* ---- A file that its staged file replaces ---- */
 
 static void replace(struct inode *i, uint64_t ino)
 {
@@ -1300,7 +1300,7 @@ Test(tree_apply_local, while_a_file_is_being_replaced_no_inode_is_expected)
 	cr_expect(eq(u64, tree_expect(tree, f).ino, 7));
 }
 
-/* The directory goes while what was in it before is on its way. */
+/* The directory is removed here while events of its former entries are on their way. */
 static void remove_directory(const char *name)
 {
 	struct inode *dir = learn(root, name, 7, S_IFDIR | 0755);
@@ -1363,7 +1363,9 @@ Test(tree_apply_local, an_event_of_a_directory_that_was_removed_here_is_no_news)
 	cr_expect(tree_may_decide(tree, root, now()));
 }
 
-/* While what stands there changes here, what others put in its place is judged later. */
+/*
+ * The file at that name changes here, so the event of the file that others put there is deferred.
+ */
 Test(tree_apply_local, a_file_that_others_put_at_a_name_that_is_removed_here_is_reported)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);

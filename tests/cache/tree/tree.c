@@ -61,7 +61,7 @@ static struct inode *learn(struct inode *dir, const char *name, uint64_t ino, ui
 	return learn_attr(dir, name, attr_of(ino, mode));
 }
 
-/* Where the time of birth is known. */
+/* Learns a file whose time of birth is known. */
 static struct inode *learn_born(struct inode *dir, const char *name, uint64_t ino, uint32_t mode)
 {
 	struct attr attr = attr_of(ino, mode);
@@ -244,7 +244,7 @@ static void receive_renamed(struct inode *i, const char *from, const char *path)
 	receive_renamed_at(i, from, path, 1);
 }
 
-/* The kernel has it, and the texts of links below it, as they are where it was. */
+/* The kernel has the directory, and the texts of links below it, as they were at the old place. */
 Test(tree, a_directory_that_others_moved_is_a_new_one)
 {
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
@@ -309,7 +309,7 @@ Test(tree, a_file_that_is_reported_by_another_name_has_that_one)
 	tree_kernel_forget(tree, f, 1);
 }
 
-/* The sandbox had it between two changes of the mount that left in one batch. */
+/* The sandbox had that name between two changes of the mount that left in one batch. */
 Test(tree, a_name_that_a_file_had_before_its_last_change_is_not_taken_for_one_that_it_has)
 {
 	struct inode *f = learn_born(root, "file", 7, S_IFREG | 0644);
@@ -366,7 +366,7 @@ Test(tree, a_name_that_the_sandbox_gives_to_a_link_of_ours_is_not_ours)
 	cr_expect(eq(ptr, learn(root, "m", 3, S_IFLNK | 0777), link));
 	cr_expect(tree_link_name_is_ours(tree, root, "l", link));
 	cr_expect(not(tree_link_name_is_ours(tree, root, "m", link)));
-	/* A name given here to what has both could be either's. */
+	/* A further name of the inode, given here, could be of either kind. */
 	tree_named(tree, root, "n", link, LATER);
 	cr_expect(not(tree_link_name_is_ours(tree, root, "n", link)));
 }
@@ -516,7 +516,7 @@ static void change(struct inode *i)
 	tree_change_ends(tree, &scope);
 }
 
-/* The name of `i` becomes `dir`/`to`, as a rename does it. */
+/* Gives `i` the name `dir`/`to`, as a rename does. */
 static void move(
 	struct inode *i, struct inode *from, const char *name, struct inode *dir, const char *to)
 {
@@ -661,7 +661,7 @@ Test(tree, of_two_answers_from_before_an_invalidation_the_one_to_the_newer_quest
 	tree_unpin(tree, new);
 }
 
-/* By the number the new file is found where it has another name. */
+/* The new file is found by its number where it has another name. */
 Test(tree, a_number_goes_to_the_file_of_an_answer_from_before_the_invalidation)
 {
 	struct attr attr = attr_of(3, S_IFREG | 0644);
@@ -914,7 +914,9 @@ Test(tree, a_path_that_moved_is_never_taken_for_the_one_it_was)
 	struct inode *f = learn(a, "f", 4, S_IFREG | 0644);
 	AUTO_TREE_PATH struct tree_path path = { 0 };
 
-	/* By which the way through `a` has moved as often as the one through `b` will have. */
+	/*
+	 * After this move the way through `a` has moved as often as the way through `b` will have.
+	 */
 	move(a, root, "a", root, "c");
 	cr_assert(eq(int, tree_path(tree, f, NULL, &path, NULL), ERR_OK));
 	move(f, a, "f", b, "f");
@@ -1422,7 +1424,7 @@ Test(tree, an_invalidation_ends_every_validity_with_a_time_of_its_own)
 	cr_expect(zero(i64, tree_attr(tree, root, &attr)));
 }
 
-/* The listing that taught it goes on, and would make it valid for longer. */
+/* The listing that taught the name goes on, and would make it valid for longer. */
 Test(tree, no_listing_revives_what_had_ended_before_an_invalidation)
 {
 	struct tree_listing l = { .until_ms = 1, .name_until_ms = 1 };
@@ -1603,7 +1605,7 @@ Test(tree, what_others_change_is_reported_only_where_the_kernel_uses_it)
 	tree_kernel_forget(tree, used, 1);
 }
 
-/* ---- Names end with what they name ---- */
+/* ---- Names end with their inodes ---- */
 
 static uint64_t known(void)
 {
@@ -1744,7 +1746,7 @@ static void wait_until_steady(struct inode *dir)
 		usleep(1000);
 }
 
-/* Until the rename is answered the kernel has the directory where it was. */
+/* The kernel has the directory at its old place until the rename is answered. */
 Test(tree, what_is_below_a_directory_that_moves_is_as_deep_as_at_the_nearer_of_both_places)
 {
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
@@ -1792,7 +1794,7 @@ Test(tree, where_more_directories_move_than_are_counted_nothing_is_sure_to_be_de
 	expect_depth(deep, 2, 2);
 }
 
-/* On a busy machine the time of a reader may be over before the question. */
+/* On a busy machine the time of a reader may be over before tree_move_answer_waits() is called. */
 static bool waits_for_climbers(int tries_max)
 {
 	for (int tries = 0; tries < tries_max; tries++) {

@@ -80,8 +80,8 @@ static void expect_there(const char *name, mode_t mode, struct timespec mtime)
 }
 
 /*
- * As tar(1) does: made, written, its times and its mode set; the owner that it has already costs
- * nothing.
+ * The changes of tar(1): the file is made and written, and its times and its mode are set. The
+ * owner that the file has already costs nothing.
  */
 Test(pending_set, what_is_set_of_a_new_file_is_one_change)
 {
@@ -199,7 +199,7 @@ Test(pending_set, a_close_that_arrives_during_a_barrier_sets_no_time_behind_it)
 	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
-/* A file whose contents are on their way, and the time that it showed at its close is not. */
+/* A file whose contents are on their way. The time that the file showed at its close is not. */
 static struct inode *close_behind_what_left(void)
 {
 	struct inode *i = distant_make(&far, "f");

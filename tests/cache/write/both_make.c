@@ -89,7 +89,7 @@ static struct inode *make_dir(struct inode *dir, const char *name)
 	return make(dir, name, &(struct create_args){ .op = CHANGE_MKDIR, .mode = 0755 });
 }
 
-/* Closed, so that nothing holds it back. */
+/* Makes a file and closes it, so that nothing defers it. */
 static void make_file(struct inode *dir, const char *name, const char *text)
 {
 	const struct create_args m = {

@@ -64,8 +64,8 @@ static void expect_gone(const char *name)
 }
 
 /*
- * Each batch sets the time of the directory, too; of what was cancelled only that is left, for the
- * next batch.
+ * Each batch sets the time of the directory, too. Of elided ops only that is left, for the next
+ * batch.
  */
 static void expect_pending(uint64_t changes)
 {
@@ -81,7 +81,7 @@ static void unlink_it(const char *name)
 	cr_expect(eq(int, cache_unlink(far.cache, NULL, top, name, NULL), ERR_OK));
 }
 
-/* Another file's change is on its way, so that nothing leaves before the test lets it. */
+/* Holds a change of another file on its way, so that nothing leaves before the test allows it. */
 static struct inode *hold_up(void)
 {
 	distant_hold_applies(&far, true);

@@ -47,7 +47,7 @@ static void *flush(void *i)
 	return NULL;
 }
 
-/* While others are held, by themselves the `number`th call. */
+/* Writes, where other applies are held; the write leaves alone as the `number`th call. */
 static void write_answered_in_parallel(struct inode *i, const char *text, unsigned number)
 {
 	pthread_t waiter;

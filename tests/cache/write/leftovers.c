@@ -45,7 +45,7 @@ static size_t records(void)
 	return count;
 }
 
-/* With a number of its own and without one: each has a record. */
+/* Changes with a number of their own and without one: each has a record. */
 static void change(void)
 {
 	const struct change mode = { .set = SET_MODE, .mode = 0600 };
@@ -86,7 +86,7 @@ static void expect_after(int64_t seconds, size_t wanted)
 	cr_expect(eq(sz, records(), wanted), "after %lld s", (long long)seconds);
 }
 
-/* With some minutes for a machine that is slow. */
+/* Some minutes are left for a slow machine. */
 static void expect_to_last_an_hour(void)
 {
 	size_t count = records();

@@ -1,7 +1,4 @@
-/*
- * Changes that are decided here, and what becomes of them where the sandbox refuses some or others
- * come in between.
- */
+/* Local changes, and their fate where the sandbox refuses some or others come in between. */
 #include "cache/session/session.h"
 #include "cache/write/writeback.h"
 #include "cache/tree/tree.h"
@@ -264,7 +261,7 @@ Test(decide, times_stay_what_they_were_shown_as)
 		cache_forget(far.cache, made[n], 1);
 }
 
-/* As the kernel does it: attributes are kept until they are taken back. */
+/* The attributes that the kernel keeps until they are revoked. */
 struct keeping {
 	struct inode *inode;
 	atomic_bool is_kept;
@@ -540,7 +537,7 @@ static struct inode *make_in(const char *dir, const char *name)
 	return entry.inode;
 }
 
-/* A writer that cannot wait: it tries again when the move is over. */
+/* The writer cannot wait, so it tries again when the move is over. */
 Test(decide_silent, what_is_written_while_a_directory_moves_arrives)
 {
 	struct inode *i = make_in("d", "f");
@@ -596,7 +593,7 @@ static void *sync_file(void *context)
 	return NULL;
 }
 
-/* By its first name, which is in the root, it is there already. */
+/* The file is in the sandbox already by its first name, which is in the root. */
 Test(decide, an_fsync_waits_for_the_directory_of_each_name_of_the_file)
 {
 	struct inode *root = cache_root(far.cache), *i = make_in("d", "f");
@@ -700,7 +697,7 @@ Test(decide, a_file_that_was_replaced_stays_itself_where_an_answer_was_lost)
 
 /* ---- Changes by others during an outage ---- */
 
-/* In the mount, while a change of another file is on its way. */
+/* Writes f in the mount, while a change of another file is on its way. */
 static void write_f(void)
 {
 	struct inode *f = distant_open(&far, "f");

@@ -200,7 +200,7 @@ static void compare_sandbox_entry(const char *path, const struct stat *mine)
 	compare_texts(path, own, mine_len, other, len);
 }
 
-/* ---- Both ---- */
+/* ---- Both sides ---- */
 
 struct side {
 	unsigned (*count)(const char *path);
@@ -485,7 +485,7 @@ static unsigned from_environment(const char *name, unsigned otherwise)
 	return text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
 }
 
-/* As if the last batch that was too large had been long ago. */
+/* Forgets the limit, as if the last batch that was too large had been long ago. */
 static void forget_limit(void)
 {
 	struct writeback *p = now.far.cache->writeback;

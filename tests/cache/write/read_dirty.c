@@ -151,7 +151,7 @@ Test(writeback_read, an_emptied_file_is_new_from_its_end_on)
 	distant_close(&far, i);
 }
 
-/* ---- As a local file ---- */
+/* ---- Reads as of a local file ---- */
 
 #define ROUNDS   600
 #define SIZE_TOP 4096

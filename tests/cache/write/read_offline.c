@@ -139,7 +139,7 @@ static void expect_seen(size_t at, size_t len, size_t got)
 	cr_assert(eq(int, memcmp(seen, m.bytes + at, got), 0));
 }
 
-/* As the model has it, whole and in odd pieces. */
+/* Expects the file as the model has it, whole and in odd pieces. */
 static void expect_read(struct inode *i)
 {
 	size_t got;
@@ -165,7 +165,7 @@ static void pass_tick(void)
 	usleep(30000);
 }
 
-/* Whether all of it is kept here by then. */
+/* Reads the file. Returns whether all of it is stored here afterwards. */
 static bool read_whole(struct inode *i)
 {
 	struct attr version;
@@ -284,7 +284,7 @@ static void take_step(struct inode *i, const struct step *step)
 	}
 }
 
-/* The steps are taken in an outage; behind that the sandbox has the file as it was read. */
+/* Takes the steps in an outage. After the outage the sandbox has the file as it was read. */
 static void play(size_t size, const struct step *steps)
 {
 	struct inode *i = known("f", size);
@@ -492,7 +492,7 @@ Test(pending_overlay, what_an_earlier_mount_changed_is_waited_for)
 	distant_close(&far, i);
 }
 
-/* ---- As a local file ---- */
+/* ---- Reads as of a local file ---- */
 
 #define TRACES 100
 #define STEPS  20
@@ -517,7 +517,7 @@ static void change_somehow(struct inode *i)
 	}
 }
 
-/* Never anything else than what it is. */
+/* A read that succeeds returns the bytes of the model. */
 static void read_somewhere(struct inode *i)
 {
 	size_t at = below(SIZE_TOP), len = 1 + below(SIZE_TOP - at), got;

@@ -39,8 +39,8 @@ static void teardown(void)
 TestSuite(recover, .init = setup, .fini = teardown, .timeout = 300);
 
 /*
- * A file that the sandbox has, with a text whose sending is broken off before it begins, and the
- * cache ends.
+ * A file that exists in the sandbox. A text is written to it, which has not left when the cache
+ * ends.
  */
 static void leave(const char *name, const char *text, unsigned flags)
 {
@@ -78,7 +78,7 @@ Test(recover, what_one_mount_left_the_next_one_sends)
 	distant_expect_text(&far, "f", "hello");
 }
 
-/* In a shell, with the journal's directory as $J. */
+/* Runs `what` in a shell, with the journal's directory as $J. */
 static void with_journal(const char *what)
 {
 	char command[512];
@@ -87,7 +87,7 @@ static void with_journal(const char *what)
 	cr_assert(eq(int, system(command), 0));
 }
 
-/* After a loss of power the journal is as it was some time before. */
+/* The journal after a loss of power is as it was some time before. */
 Test(recover, numbers_whose_notes_are_lost_are_not_given_again)
 {
 	leave("f", "hello", 0);
@@ -396,7 +396,7 @@ static void *remount(void *nothing)
 	return nothing;
 }
 
-/* The sandbox was at it still. */
+/* The sandbox was still at work on the first request. */
 Test(recover, what_was_not_answered_is_no_conflict_when_it_is_done_before_the_second_sending)
 {
 	struct inode *i = open_known();
@@ -734,7 +734,8 @@ Test(recover, what_is_set_twice_is_as_it_was_set_last)
 }
 
 /*
- * By its handle and by its name are two changes; the first has the version that others have moved.
+ * The mode is set by a handle and by the name, in two changes. Others have changed the version that
+ * the first one has.
  */
 Test(recover, what_is_set_twice_is_set_in_order_though_others_were_at_it)
 {
@@ -756,9 +757,7 @@ Test(recover, what_is_set_twice_is_set_in_order_though_others_were_at_it)
 	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
-/*
- * The first text that is written is answered, and the mount ends when what was done since has left.
- */
+/* The first text is answered. The mount ends when the changes since then have left. */
 static void break_off_behind_first(unsigned before)
 {
 	distant_pass_apply(&far, before + 1);
@@ -813,7 +812,7 @@ static struct inode *open_deciding(struct inode **other)
 	return i;
 }
 
-/* Attributes of "f" and what `more` does to it have left together when the mount ends. */
+/* Attributes of "f" and the changes of `more` to it have left together when the mount ends. */
 static void leave_with_names(void (*more)(struct inode *i))
 {
 	struct inode *other, *i = open_deciding(&other);
@@ -885,8 +884,8 @@ Test(recover, attributes_that_are_refused_do_not_hide_who_was_at_it)
 /* ---- Moved in between ---- */
 
 /*
- * "f" gets the name "moved", or that too, and is written by it; perhaps something that was written
- * before is answered.
+ * "f" is renamed to "moved", or linked to it, and is written by that name. An earlier write may be
+ * answered before.
  */
 static void leave_moved(bool keeps_first, bool writes_first)
 {
@@ -1195,8 +1194,8 @@ Test(recover, what_is_being_sent_when_that_mount_is_killed_the_one_behind_it_sen
 /* ---- Many ---- */
 
 /*
- * For each change, where it takes some ten. A look at each of the others would be hundreds where
- * there are the fewest.
+ * The most looks for each change, which takes some ten. With a look at each of the others the
+ * fewest would take hundreds.
  */
 #define LOOKS_MOST 50
 
@@ -1261,7 +1260,7 @@ static void expect_found(void (*make)(unsigned count), unsigned count)
 		(unsigned long long)p->looked_at, (unsigned long long)p->orders);
 }
 
-/* However many there are, each finds its place among them by as many looks. */
+/* The number of looks for each change does not depend on the number of changes. */
 static void expect_found_at_once(void (*make)(unsigned count))
 {
 	expect_found(make, 1000);
@@ -1282,7 +1281,7 @@ Test(recover, each_of_many_changes_is_found_without_a_look_at_the_others)
 	expect_found_at_once(make_files);
 }
 
-/* As a compiler and an editor save, in a directory that is moved in between. */
+/* Saves files as a compiler and an editor do, in a directory that is moved in between. */
 static void make_renamed_files(unsigned count)
 {
 	char old[32], new[32];

@@ -134,7 +134,7 @@ Test(named, the_step_that_a_change_needs_is_the_last_one_that_leads_to_it)
 	}
 }
 
-/* Without the names all steps are looked at. */
+/* Without the names (NULL) all steps are looked at. */
 static void expect_same_file(const struct batch *b, const struct op *q, const struct steps *steps)
 {
 	cr_assert(eq(int, batch_tells_file_of(b, q, steps), batch_tells_file_of(b, q, NULL)));

@@ -76,7 +76,7 @@ static void expect_shown(const char *wanted)
 		__VA_ARGS__;                                                                       \
 	}
 
-/* In the mount. */
+/* Steps in the mount. */
 STEP(reads, expect_shown("before"))
 STEP(writes, distant_write(&far, f, 0, "ours"))
 STEP(writes_more, distant_write(&far, f, 0, "more"))
@@ -84,7 +84,7 @@ STEP(writes_at_5, distant_write(&far, f, 5, "!"))
 STEP(appends, append(f, "!"))
 STEP(truncates, set(f, SET_SIZE, 0, true))
 STEP(sets_mode, set(f, SET_MODE, 0600, true))
-/* By its name, which is a change of its own. */
+/* A mode that is set by name is a change of its own. */
 STEP(sets_mode_by_name, set(f, SET_MODE, 0660, false))
 STEP(renames, rename_to("f", "moved", 0))
 STEP(exchanges, rename_to("second", "f", CHANGE_EXCHANGE))
@@ -110,7 +110,10 @@ static void removes(void)
 
 static const enum err troubles[] = { ERR_BUSY, ERR_IO, ERR_NO_MEMORY, ERR_OK };
 
-/* On the link: how the attempt ends that is held; each time the next one arrives, and is held. */
+/*
+ * Steps on the link: the end of the attempt that is held. Each waits for the next attempt, which is
+ * held.
+ */
 STEP(leaves, await_next())
 STEP(is_answered, distant_pass_apply(&far, held); await_next())
 STEP(times_out, distant_time_out_apply(&far, held); await_next())
@@ -118,7 +121,7 @@ STEP(loses_answer, far.lose_answers = true; is_answered(); far.lose_answers = fa
 STEP(fails_three_fetches, far.fetch_failures = troubles)
 STEP(loses_requests, far.is_cut = true; held++; await_next(); far.is_cut = false)
 
-/* In the sandbox. */
+/* Steps in the sandbox. */
 STEP(others_write, scratch_write_text(&far.scratch, "f", "theirs"))
 STEP(others_write_7_bytes, scratch_write_text(&far.scratch, "f", "theirs."))
 STEP(expect_ours, distant_expect_text(&far, "f", "oursre"))
@@ -141,7 +144,7 @@ static void others_write_before_the_mount_asks(void)
 	distant_hold_fetches(&far, false);
 }
 
-/* A change that has a number is on its way; what follows in the row is queued behind it. */
+/* A recorded change is on its way; the later steps of the row are queued behind it. */
 STEP(holds_queue, set(other, SET_MODE, 0600, false); await_next();
 	distant_gather_for(&far, AN_HOUR_MS))
 
@@ -316,7 +319,7 @@ CASE(two_modes_are_set_in_their_order_whoever_wrote,
 CASE(a_write_behind_a_mode_that_is_refused_arrives,
 	DO(IN_AN_OUTAGE(sets_mode, writes), refuses_mode), .end = FLUSH_FAILS,
 	.there = { { "f", "oursre", 0644 } }, .failed = 1)
-/* Nothing was behind the mode when it left last. */
+/* No op was behind the mode when it left last. */
 CASE(a_write_behind_a_mode_that_is_on_its_way_hides_no_conflict,
 	DO(IN_AN_OUTAGE(sets_mode), writes, loses_requests, others_write), .end = SYNC_FAILS,
 	.there = { { "f", "theirs" } }, .failed = 1)
@@ -352,7 +355,7 @@ CASE(a_move_and_a_write_that_left_together_arrive_where_nobody_else_wrote, .deci
 	DO(LEFT_TOGETHER(renames, writes)), .end = SYNC_SUCCEEDS,
 	.there = { { "moved", "oursre" } })
 /*
- * The removal left the file another time of change, and what replaces it leaves it without a name.
+ * The removal gave the file another ctime, and the file that replaces it leaves it without a name.
  */
 CASE(a_file_whose_other_name_was_removed_is_replaced, .decides = true,
 	DO(holds_queue, links, removes, sends_queue, replaces, loses_answer), .end = SYNC_SUCCEEDS,

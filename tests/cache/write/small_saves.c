@@ -149,7 +149,7 @@ static void expect_saved(struct save *s)
 	distant_close(&far, s->inode);
 }
 
-/* As the `number`th call, which is let through while the others are held. */
+/* The save leaves as the `number`th call, which is let through while the others are held. */
 static void expect_saved_by(struct save *s, unsigned number)
 {
 	begin(s);
@@ -159,8 +159,8 @@ static void expect_saved_by(struct save *s, unsigned number)
 }
 
 /*
- * As calls from the `number`th on: where the queue is full, what makes the file may have left in
- * one of its own before the program synced it.
+ * The save leaves in calls from the `number`th on. Where the queue is full, the op that makes the
+ * file may have left in a call of its own before the program synced the file.
  */
 static void expect_saved_from(struct save *s, unsigned number)
 {
@@ -176,7 +176,7 @@ static void expect_saved_from(struct save *s, unsigned number)
 	expect_saved(s);
 }
 
-/* Until it waits. */
+/* Returns when the save waits. */
 static void await_waiting(const struct save *s)
 {
 	struct writeback *p = far.cache->writeback;
@@ -347,7 +347,7 @@ Test(small_saves, a_small_save_finds_room_among_all_that_may_be_under_way)
 
 /* ---- Large contents have their turn ---- */
 
-/* Until the save, or some other call, waits for an answer, so many calls in all. */
+/* Returns when `count` calls in all wait for an answer, of which the save may be one. */
 static void await_so_many_waiting(unsigned count)
 {
 	struct writeback *p = far.cache->writeback;
@@ -423,7 +423,7 @@ Test(small_saves, what_nobody_waits_for_leaves_before_the_save_that_comes_next)
 	one = (struct save){ .inode = make("one"), .text = "first" };
 	begin(&one);
 	distant_await_applies(&far, 2);
-	/* As contents alone it might leave before it is synced. */
+	/* Contents alone might leave before the file is synced, so this write appends. */
 	two = (struct save){ .inode = known, .text = "second", .flags = WRITE_APPEND };
 	begin(&two);
 	await_so_many_waiting(2);
@@ -441,7 +441,7 @@ Test(small_saves, what_nobody_waits_for_leaves_before_the_save_that_comes_next)
 	expect_size("more", FULL * MOUTHFUL);
 }
 
-/* Until what was written to the file has left. */
+/* Returns when the write to the file has left. */
 static void await_sent(const struct inode *i)
 {
 	struct writeback *p = far.cache->writeback;
@@ -459,7 +459,7 @@ static void await_sent(const struct inode *i)
 	cr_assert(is_sent);
 }
 
-/* A save that grew while it waited fits into no batch of small saves. */
+/* A save that grew while waiting fits into no batch of small saves. */
 Test(small_saves, a_save_that_others_extend_while_it_waits_leaves_with_what_is_large)
 {
 	AUTO_FREE char *text = calloc(1, WRITEBACK_SMALL_MAX + 1);
@@ -488,7 +488,7 @@ Test(small_saves, a_save_that_others_extend_while_it_waits_leaves_with_what_is_l
 	expect_size("known", strlen("after.") + WRITEBACK_SMALL_MAX);
 }
 
-/* A program that appends to a log and syncs that for ever; it ends with the test. */
+/* A program that appends to a log and syncs it until the test ends. */
 struct saver {
 	struct inode *inode;
 	pthread_t thread;
@@ -516,7 +516,7 @@ static void begin_saver(struct saver *s, const char *name, atomic_bool *is_over)
 	cr_assert(eq(int, cache_fsync(far.cache, NULL, s->inode, NULL), ERR_OK));
 }
 
-/* The barrier is over, or so long has passed that it never will be. */
+/* Whether the barrier is over before the deadline. */
 static bool comes_to_an_end(const struct barrier *b)
 {
 	int64_t end_ms = monotonic_ms() + PATIENCE_MS;

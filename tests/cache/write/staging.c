@@ -1,4 +1,6 @@
-/* Files that the sandbox sees when they are whole, and what others did meanwhile at their names. */
+/*
+ * Files that the sandbox sees when they are whole, and changes by others at their names meanwhile.
+ */
 #include "cache/session/session.h"
 #include "cache/write/writeback.h"
 #include "cache/tree/tree.h"
@@ -93,7 +95,7 @@ static struct inode *await(const char *name)
 	return entry.inode;
 }
 
-/* Before anything is made here. */
+/* Puts a file into the sandbox before any file is made here. */
 static void put_first(const char *name, const char *text)
 {
 	put(name, text);
@@ -106,7 +108,7 @@ static enum err sync_all(void)
 	return cache_sync(far.cache, NULL, NULL);
 }
 
-/* As open(2) with O_CREAT and these flags does. */
+/* Makes a file as open(2) with O_CREAT and these flags does. */
 static struct inode *make_in(struct inode *dir, const char *name, int flags)
 {
 	const struct create_args m = { .op = CHANGE_CREATE,
@@ -134,7 +136,7 @@ static uint64_t copy(struct inode *from, struct inode *to, uint64_t len)
 	return copied;
 }
 
-/* As O_TRUNC does. */
+/* Empties the file as O_TRUNC does. */
 static void empty(struct inode *i)
 {
 	const struct change nothing = { .set = SET_SIZE };
@@ -142,7 +144,7 @@ static void empty(struct inode *i)
 	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &nothing, true, NULL), ERR_OK));
 }
 
-/* Enough to be sent at once; it ends with `end`. */
+/* Writes enough to leave at once; the text ends with `end`. */
 static void write_much(struct inode *i, char end)
 {
 	AUTO_FREE char *bytes = calloc(1, VERB_DATA_MAX + 1);
@@ -314,7 +316,7 @@ Test(staged, a_new_file_that_is_open_and_synced_is_there_with_what_was_written)
 	distant_close(&far, i);
 }
 
-/* For how long the kernel may keep what it is shown of the directory. */
+/* How long the kernel may keep the attributes of the directory. */
 static int64_t root_valid_ms(void)
 {
 	struct attr attr;
@@ -399,7 +401,7 @@ Test(staged, an_emptied_file_that_stays_open_is_seen)
 	distant_close(&far, i);
 }
 
-/* As a sender does when it is time. */
+/* Does with open files what a sender does when their time has come. */
 static int64_t look_at_open_files(void)
 {
 	struct writeback *p = far.cache->writeback;
@@ -632,7 +634,7 @@ Test(staged, what_others_wrote_before_a_time_was_set_here_is_read)
 	expect_read("f", "them");
 }
 
-/* As soon as it is there, and once. */
+/* Others write g once, as soon as it exists. */
 static void others_write_g(struct distant *d, const struct list_request *request)
 {
 	static const struct timespec times[2] = { { .tv_sec = 5 }, { .tv_sec = 5 } };
@@ -646,8 +648,8 @@ static void others_write_g(struct distant *d, const struct list_request *request
 }
 
 /*
- * In one batch, whose first request does not arrive; to the second one the mount asks where all has
- * come to.
+ * Sends both changes in one batch, whose first request does not arrive. Before the second one the
+ * mount asks for the state of the files.
  */
 static void send_twice(void (*change)(void))
 {
@@ -959,7 +961,7 @@ Test(staged_left, a_name_that_others_took_since_stays_theirs_whatever_was_asked_
 	expect_both_stay("theirs");
 }
 
-/* As an editor saves. */
+/* Saves as an editor does. */
 static void save(const char *tmp, const char *name, const char *text)
 {
 	struct inode *root = cache_root(far.cache), *i = make(tmp, O_EXCL);
@@ -1006,8 +1008,8 @@ Test(staged, a_file_keeps_the_group_it_was_given_though_its_directory_gives_anot
 }
 
 /*
- * Emptied again while the sandbox puts what it was given first in its place; closed before or after
- * that is answered.
+ * Empties and writes the file again while the sandbox commits the first contents. The file is
+ * closed before or after the answer to that.
  */
 static void save_twice_and_lose_the_second(bool closes_first)
 {
@@ -1385,7 +1387,7 @@ Test(staged, what_others_make_of_a_file_before_it_is_copied_is_not_taken_for_it)
 	distant_close(&far, from);
 }
 
-/* The sandbox did it, and was asked again. */
+/* The sandbox copied the file, and received the request a second time. */
 Test(staged, a_copy_whose_answer_was_lost_is_whole)
 {
 	put_first("source", "what is copied");

@@ -69,7 +69,7 @@ static const char *const deed_names[DEEDS + 1] = { "append", "overwrite", "cut",
 
 enum ending {
 	KEEPS_UP,      /* the sandbox answers all the time */
-	FAILS_TO_SEND, /* an attempt is in vain, then it is there again */
+	FAILS_TO_SEND, /* one attempt is in vain, then the sandbox answers again */
 	KILLED,        /* before anything has left */
 	KILLED_LATE,   /* behind an attempt in vain */
 	ENDINGS,
@@ -122,7 +122,7 @@ static void set_path(char *out, size_t room, const char *dir, const char *name)
 	snprintf(out, room, "%s/%s", dir, name);
 }
 
-/* false: it cannot be done, of the directory or of the cache. */
+/* false: the step cannot be done, in the directory or in the cache. */
 static bool step(enum step_kind kind, const char *path, const char *path2, struct step s)
 {
 	s.kind = kind;
@@ -202,7 +202,7 @@ static bool move_dir(unsigned which)
 	return true;
 }
 
-/* In the other directory. */
+/* Takes the step from the name to a new one in the other directory. */
 static bool give_name(enum step_kind kind, unsigned name, char letter)
 {
 	bool is_in_first = !strncmp(now.paths[name], now.dirs[0], strlen(now.dirs[0]));
@@ -468,7 +468,7 @@ static bool has_ours(const struct buf *all, const struct buf *mine)
 	return true;
 }
 
-/* NULL: it is as it should be. */
+/* NULL: everything is as expected. */
 static const char *find_fault(void)
 {
 	AUTO_BUF struct buf mine = BUF_INIT(65536), sandbox = BUF_INIT(65536);
@@ -503,7 +503,7 @@ static void end(void)
 	remove_all(now.far.journal.fd);
 }
 
-/* true: nothing is amiss. *was_done: it could be done. */
+/* true: no fault was found. *was_done: whether the steps could be done. */
 static bool run_case(const struct plan *plan, bool *was_done)
 {
 	const char *fault = NULL;
@@ -690,7 +690,7 @@ Test(three_steps, a_copy_along_with_any_pending_change_is_no_conflict)
  * second and the third are by either name.
  */
 #define DEEDS_ALL (DEEDS * 2)
-/* While the sandbox answers, each change is sent before others could be at the file. */
+/* While the sandbox answers, each change leaves before others could write the file. */
 #define FATES (1 + (ENDINGS - 1) * (FILES + 1))
 #define CASES (2 * DEEDS * DEEDS_ALL * DEEDS_ALL * FATES)
 

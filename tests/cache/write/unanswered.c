@@ -117,7 +117,10 @@ static void await_text(const char *name, const char *wanted)
 	cr_assert(is_there, "%s", name);
 }
 
-/* The link is as the test wants it before the first change. */
+/*
+ * Makes the files. Later changes wait a second, so that the test sets up the link before the first
+ * of them leaves.
+ */
 static void make_all(void)
 {
 	for (size_t n = 0; n < FILES; n++)
@@ -150,7 +153,7 @@ Test(unanswered, a_batch_that_is_too_large_for_the_way_leaves_in_smaller_ones)
 	expect_all_there();
 }
 
-/* A machine that stands still may not have tried it within one deadline. */
+/* A machine that stands still may not have made the attempt within one deadline. */
 static struct cache_status status_once_tried(void)
 {
 	static const struct call brief = { .progress_ms = 3000 };
@@ -181,7 +184,7 @@ Test(unanswered, a_change_that_is_too_large_for_the_way_waits_until_the_way_take
 	expect_all_there();
 }
 
-/* The sandbox may have done a part of it, and knows that by its numbers alone. */
+/* The sandbox may have applied a part of the batch, which only the numbers show. */
 Test(unanswered, a_batch_whose_answer_was_lost_stays_whole)
 {
 	make_all();
@@ -262,7 +265,7 @@ Test(unanswered, a_change_that_finds_no_room_is_refused_alone)
 		distant_close(&far, files[n]);
 }
 
-/* The sandbox may have done a part of it. */
+/* The sandbox may have applied a part of the batch. */
 Test(unanswered, a_batch_whose_answer_was_lost_waits_for_room)
 {
 	make_all();

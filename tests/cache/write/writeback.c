@@ -139,7 +139,7 @@ Test(pending, a_write_returns_before_the_sandbox_has_it_and_is_sent_soon)
 	distant_close(&far, i);
 }
 
-/* Nothing follows this change: no time is set behind it. */
+/* This change is the last: no time is set behind it. */
 Test(pending, a_sync_waits_for_the_latest_change)
 {
 	struct inode *i = make("f");
@@ -196,10 +196,13 @@ static void *write_much(void *context)
 	return NULL;
 }
 
-/* As a slow link: each batch is let through when about as much has gathered behind it as may. */
+/*
+ * Acts as a slow link: a batch is let through when about as much has gathered behind it as is
+ * allowed.
+ */
 #define FULL ((uint64_t)13 * 512 * 1024)
 
-/* False: all is written, and what is left fills none. */
+/* False: everything is written, and the rest fills no batch. */
 static bool await_full_batch(unsigned number)
 {
 	while (distant_applies(&far) < number && !atomic_load(&is_written))
@@ -241,7 +244,7 @@ Test(pending, much_is_written_in_few_calls_and_little_memory)
 	distant_close(&far, i);
 }
 
-/* Until it is to wait for room. */
+/* Writes single bytes until a write would wait for room. Returns the number of writes. */
 static unsigned scatter(struct inode *i, const struct call *hasty)
 {
 	unsigned count = 0;
@@ -277,7 +280,7 @@ Test(pending, scattered_bytes_take_little_memory)
 /* ---- Two batches of one file at once ---- */
 
 #define MOUTHFUL ((size_t)VERB_DATA_MAX)
-/* Enough that it leaves though another batch is under way. */
+/* Enough contents that the batch leaves although another one is under way. */
 #define FULL_MOUTHFULS 7
 
 static void write_mouthfuls(
@@ -403,8 +406,8 @@ static struct inode *open_kept(unsigned count)
 }
 
 /*
- * The look at what the first one left comes when the second is done, too: that is no version of the
- * first alone.
+ * The look at the file that the first batch left comes when the second one is applied, too. The
+ * attributes are not the version of the first alone.
  */
 Test(pending, contents_that_left_in_parallel_are_not_kept_as_their_answers_version)
 {

@@ -6,7 +6,7 @@
 
 TestSuite(exec_capture, .timeout = 300);
 
-/* Gives `text` in pieces of `step` bytes and compares what is kept of it. */
+/* Gives `text` in pieces of `step` bytes and compares the part that is kept. */
 static void expect_kept(
 	size_t limit, const char *text, size_t step, const char *kept, bool truncated)
 {

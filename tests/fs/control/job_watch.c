@@ -144,7 +144,7 @@ Test(job_watch, hundreds_of_jobs_are_looked_at_in_one_request)
 	}
 }
 
-/* ---- Until when a job is watched ---- */
+/* ---- How long a job is watched ---- */
 
 Test(job_watch, a_look_finds_out_which_jobs_have_ended)
 {

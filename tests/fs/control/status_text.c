@@ -11,7 +11,7 @@ static const struct sandbox_info sandbox = {
 	.id = "i123", .state = SANDBOX_RUNNING, .root = "/home/user"
 };
 
-/* The text, as a reader takes it in. */
+/* The text, parsed as a reader would. */
 static struct json_object *text_of(const struct cache_status *status)
 {
 	AUTO_BUF struct buf text = BUF_INIT(65536);
