@@ -2,8 +2,8 @@
  * distant.h - a provider that does what the helper does in a scratch directory, and lets a test
  * decide when.
  *
- * The provider counts calls and holds them at a gate. Waits have deadlines: a held call its own,
- * which is 120 s, and a test 120 s.
+ * The provider counts calls and holds them at a gate. Every wait has a deadline: a call's own while
+ * the call is held, 120 s in a test; a call's own is 120 s, too.
  */
 #pragma once
 
@@ -63,7 +63,7 @@ struct distant {
 	enum err no_room_as;            /* the error of that, set before; 0: ERR_NO_SPACE */
 	_Atomic uint64_t room_reported; /* the free bytes that lists report; 0: the disk's own */
 	enum err lost_as;    /* the error of a lost answer, set before; 0: ERR_UNREACHABLE */
-	unsigned lose_every; /* every so many recorded applies lose the answer; 0: none does */
+	unsigned lose_every; /* one of so many recorded applies loses its answer; 0: none does */
 	unsigned recorded;   /* the number of recorded applies that were done */
 	atomic_bool tells_no_attrs; /* answers have no attributes of a file: it is gone again */
 	/* `hold_applies` holds the answers: the changes are applied when the request arrives */

@@ -202,7 +202,7 @@ static void read_text(void *context)
 	kernel_await(&r->answer);
 }
 
-/* The kernel has a directory where it was until it has the answer. */
+/* The kernel has a directory at its old place until the answer comes. */
 Test(link_nodes, a_link_that_is_read_while_its_directory_moves_down_stays_inside_from_where_it_was)
 {
 	fuse_ino_t d = kernel_lookup(&kernel, "d");

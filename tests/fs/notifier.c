@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define PATIENCE_MS 60000
-/* A held notice is sent after so long, or when the reply was given. */
+/* The longest time that a notice is held, in ms; it is sent earlier when the reply was given. */
 #define HELD_MS 300
 /* A reply may pass the notice after the limits of the mount, which are this or more. */
 #define LIMIT_MS 1000

@@ -149,7 +149,7 @@ static size_t times_named(const struct listing *l, const char *name)
 	return times;
 }
 
-/* The first names, as many as fit. */
+/* Reads the first names, as many as fit into the buffer. */
 static void read_some(int fd, struct listing *l)
 {
 	__attribute__((aligned(8))) char chunk[280];

@@ -13,7 +13,7 @@ struct canned_row {
 	const char *want; /* the beginning of the request: "GET /sandboxes/i1 " */
 	int status;       /* 0: the connection is closed instead */
 	const char *body; /* NULL: none */
-	/* more headers, each with its line end; NULL: none. Without a content type it is JSON. */
+	/* more headers, each with its line end; NULL: none. The default content type is JSON. */
 	const char *headers;
 };
 

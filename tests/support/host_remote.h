@@ -16,10 +16,10 @@
 struct host_remote {
 	char home[128];
 	const char *shell; /* the program that stands for /bin/sh; NULL: /bin/sh itself */
-	const char *path;  /* where programs find each other; NULL: the usual */
+	const char *path;  /* the PATH of programs; NULL: the usual */
 	/* The faults of the transport. */
 	const char *greeting;    /* text before the output of every run */
-	size_t piece;            /* output comes in pieces of so many bytes; 0: as it comes */
+	size_t piece;            /* the size of a piece of output; 0: as it comes */
 	atomic_size_t cut_after; /* 0: never; else output ends there and the run with an error */
 	atomic_size_t lost;      /* bytes that are missing from the next upload */
 	bool has_holes; /* a file that a run waits for has its size before it has its bytes */

@@ -1,8 +1,9 @@
 /*
  * shown.h - a root of the helper's verbs in a scratch directory, for tests of those verbs.
  *
- * Below the scratch directory lie `tree` (what is shown), `staging` and `outside` (what must stay
- * as it is). Every function fails the test by itself where the test is not about it.
+ * Below the scratch directory lie `tree` (the shown directory), `staging` and `outside` (whose
+ * files must stay unchanged). Every function fails the test by itself where the test is not about
+ * it.
  */
 #pragma once
 

@@ -1,8 +1,9 @@
 /*
  * vendor_server.h - a vendor's test server (tests/servers), run for a test program.
  *
- * One server does for a whole program: it is started before the first test (runner_begins()) and
- * ended after the last. It ends by itself when the program dies, and takes its sandboxes with it.
+ * One server does for a whole program: runner_begins() starts the server before the first test, and
+ * runner_ends() ends it after the last. A server ends by itself when the program dies, and takes
+ * its sandboxes with it.
  */
 #pragma once
 

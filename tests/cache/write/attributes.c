@@ -105,7 +105,7 @@ Test(pending_set, what_is_set_of_a_new_file_is_one_change)
 }
 
 /*
- * A file made as open(2) with O_CREAT and O_EXCL does: nothing of it is seen before it is closed.
+ * Makes a file as open(2) with O_CREAT and O_EXCL does, of which nothing is seen before the close.
  */
 static struct inode *make_new(const char *name)
 {

@@ -706,8 +706,8 @@ Test(small_saves, changes_of_other_names_in_a_directory_are_not_bound_to_each_ot
 /* ---- Which answers about a directory are valid ---- */
 
 /*
- * Makes all directories another user's. The time of such a directory is not set behind a save; the
- * answer to that would tell more about it.
+ * Gives the sandbox another user, who owns none of the directories. The time of such a directory is
+ * not set behind a save: the answer to that would say more about the directory.
  */
 static void count_as_of_others(bool is_of_others)
 {

@@ -351,7 +351,7 @@ Test(staged, a_barrier_of_everything_shows_what_is_open)
 	distant_close(&far, i);
 }
 
-/* The next one that is made counts as left open after so long. */
+/* The next file that is made counts as left open after `ms`. */
 static void leave_open_after(int64_t ms)
 {
 	struct writeback *p = far.cache->writeback;

@@ -46,9 +46,9 @@ enum deed {
 	CUTS,
 	SETS_MODE,
 	SETS_TIMES,
-	SAVES, /* as editors do: a new file takes its place */
+	SAVES, /* as editors do: a new file replaces the old one */
 	REMOVES,
-	MAKES, /* where it was removed */
+	MAKES, /* the file was removed before */
 	MOVES, /* to the other directory */
 	MOVES_OVER,
 	EXCHANGES,
