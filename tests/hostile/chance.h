@@ -24,24 +24,24 @@ static inline uint64_t chance_any(struct chance *c)
 	return c->state * 0x2545f4914f6cdd1du >> 16;
 }
 
-/* Below `end`. */
+/* A number below `end`. */
 static inline uint64_t chance_below(struct chance *c, uint64_t end)
 {
 	return chance_any(c) % end;
 }
 
-/* Once in `times`, on the average. */
+/* True once in `times`, on average. */
 static inline bool chance_once_in(struct chance *c, uint64_t times)
 {
 	return chance_below(c, times) == 0;
 }
 
-/* What was sent, in the file that counts; tests/hostile/helper.py names them in this order. */
+/* The counters in the shared file; tests/hostile/helper.py names them in this order. */
 enum counted {
 	COUNT_FRAMES,   /* all frames of answers */
-	COUNT_RECORDS,  /* the records in them that are not events of a storm */
-	COUNT_LIES,     /* those that are not what the helper said */
-	COUNT_EVENTS,   /* of storms */
+	COUNT_RECORDS,  /* the records in the answers, without the events of a storm */
+	COUNT_LIES,     /* records that differ from the helper's */
+	COUNT_EVENTS,   /* events of storms */
 	COUNT_ENDLESS,  /* entries of lists without an end */
 	COUNT_COMMANDS, /* answers to commands */
 	COUNT_BROKEN,   /* streams that were broken */

@@ -39,7 +39,8 @@ struct held {
 	unsigned char *bytes;
 };
 
-static struct lies lies; /* guarded by the liar's lock, but for what one thread alone decides */
+/* guarded by the liar's lock, except for the fields that one thread alone uses */
+static struct lies lies;
 
 static struct liar {
 	int to_helper, from_helper;
@@ -52,7 +53,8 @@ static struct liar {
 	} ids[IDS];
 	uint32_t last_id, watch_id;
 	uint32_t ring_id;            /* the last request before a directory was removed */
-	uint32_t held_ids[HELD_IDS]; /* their answers are held back; 0: none */
+	/* the numbers of the requests whose answers are kept back; 0: none */
+	uint32_t held_ids[HELD_IDS];
 	struct held held[HELD_MAX];
 	unsigned held_count, held_ms;
 	struct lies storm;
@@ -170,7 +172,7 @@ static void *take_requests(void *context)
 
 /* ---- Answers ---- */
 
-/* Who asked; FRAME_TYPE_END: nobody any more. */
+/* The type of the request `id`; FRAME_TYPE_END: no request has that number any more. */
 static enum frame_type type_of_locked(uint32_t id)
 {
 	return liar.ids[id % IDS].id == id ? liar.ids[id % IDS].type : FRAME_TYPE_END;
@@ -198,7 +200,7 @@ static void release_held_locked(void)
 	memset(liar.held_ids, 0, sizeof liar.held_ids);
 }
 
-/* The place of the answers to `id`, or, with 0, one that is free; NULL: there is none. */
+/* The place of the answers to `id`, or for 0 a free place; NULL: there is none. */
 static uint32_t *held_at_locked(uint32_t id)
 {
 	for (int n = 0; n < HELD_IDS; n++)
@@ -218,7 +220,7 @@ static void hold_locked(const struct frame *f, const struct buf *payload)
 		release_held_locked();
 }
 
-/* A stream that is none from here on. */
+/* Ends the stream, after bytes that are no frame. */
 static _Noreturn void break_stream(struct lies *l)
 {
 	unsigned char garbage[64];
@@ -233,7 +235,7 @@ static _Noreturn void break_stream(struct lies *l)
 	stop();
 }
 
-/* Entries of the directory that is being listed, until nobody wants them any more. */
+/* Sends entries of the directory that is being listed, until the request is over. */
 static void go_on_without_end_locked(struct lies *l, uint32_t id)
 {
 	struct buf entries = BUF_INIT(FRAME_PAYLOAD_MAX);
@@ -252,12 +254,12 @@ static void go_on_without_end_locked(struct lies *l, uint32_t id)
 	buf_release(&entries);
 }
 
-/* Whether the frame is as good as said: it is late, or never comes. */
+/* Whether the caller must not send the frame: it is sent late, or never. */
 static bool keep_back_locked(struct lies *l, struct frame *f, const struct buf *payload)
 {
 	struct chance *c = &l->chance;
 	uint32_t *free_place = held_at_locked(0);
-	/* What was asked before a directory was removed is answered after that. */
+	/* A request from before the removal of a directory is answered after the removal. */
 	bool is_late = l->is_earlier && lies_is_hidden(l, l->asked);
 	bool begins = l->is_ring || is_late || chance_once_in(c, l->is_wild ? 60 : 10);
 
@@ -301,7 +303,7 @@ static void say_something_locked(struct lies *l, struct frame *f, struct buf *pa
 		say_locked(f->type, id, buf_text(payload), payload->len);
 }
 
-/* An error that the helper never had. */
+/* Replaces the frame by an error that the helper never had. */
 static void be_refused(struct lies *l, struct frame *f, struct buf *payload)
 {
 	buf_reset(payload);
@@ -310,7 +312,9 @@ static void be_refused(struct lies *l, struct frame *f, struct buf *payload)
 		"a lie\n\xc2\x9b with an end");
 }
 
-/* How much of it is lies, for some time: what is built on honest answers leads further. */
+/*
+ * The share of lies for some time. A small share leads further, where lies build on honest answers.
+ */
 static unsigned any_share(struct lies *l)
 {
 	static const unsigned shares[] = { 0, 1, 1, 2, 5, 10, 30, 70 };
@@ -363,7 +367,7 @@ static void answer(struct lies *l)
 
 /* ---- Storms, and what is late ---- */
 
-/* What was said so far is what events are about. */
+/* Events are about the names and attributes that were sent so far. */
 static void learn_locked(struct lies *storm, const struct lies *l)
 {
 	for (int n = 0; n < POOL_SIZE; n++) {
@@ -411,7 +415,7 @@ static void *make_weather(void *context)
 	return NULL;
 }
 
-/* ---- Its life ---- */
+/* ---- The liar's life ---- */
 
 static void start_helper(char *helper, char *root, char *staging)
 {
@@ -457,7 +461,7 @@ int main(int argc, char **argv)
 	lies_init(&lies, strtoull(argv[1], NULL, 0), argv[5]);
 	lies_init(&liar.storm, strtoull(argv[1], NULL, 0) + 1000003, argv[5]);
 	start_helper(argv[2], argv[3], argv[4]);
-	/* What is told comes late where a storm or a long list is before it. */
+	/* Only half of the runs have storms and long lists, which delay the events behind them. */
 	lies.is_wild = chance_once_in(&lies.chance, 2);
 	lies.share = any_share(&lies);
 	if (pthread_create(&requests, NULL, take_requests, NULL) ||

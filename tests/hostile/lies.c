@@ -17,7 +17,7 @@ static bool once_in(struct lies *l, uint64_t times)
 	return chance_once_in(&l->chance, times);
 }
 
-/* ---- What was said before ---- */
+/* ---- Values of earlier records ---- */
 
 static void keep_text(char *pool[POOL_SIZE], unsigned *at, const char *text)
 {
@@ -111,7 +111,7 @@ static const char *any_name(struct lies *l)
 	}
 }
 
-/* A text that leads to the secret, if the file is so deep as it says. */
+/* The text of a link that leads to the secret, if the link lies as deep as the text assumes. */
 static const char *any_link(struct lies *l)
 {
 	size_t depth = below(l, 16), at = 0;
@@ -134,10 +134,10 @@ static const char *any_link(struct lies *l)
 	return l->text;
 }
 
-/* Below the directory, or elsewhere. */
+/* A path below the directory, or elsewhere. */
 static const char *any_path(struct lies *l)
 {
-	static char path[2 * 8192]; /* one thread tells at a time */
+	static char path[2 * 8192]; /* one thread at a time uses this */
 	const char *dir = any_text(l, l->dirs, "");
 
 	if (once_in(l, 4))
@@ -213,7 +213,7 @@ static void note_item(struct lies *l, const struct list_item *item)
 		keep_link(l, &item->attr, item->link);
 }
 
-/* The link of another name, with its text. */
+/* Turns the item into the link of another name, with that link's text. */
 static void be_another_link(struct lies *l, struct list_item *item)
 {
 	unsigned n = (unsigned)below(l, POOL_SIZE);
@@ -238,7 +238,10 @@ static bool is_above(const char *path, const char *other)
 	return !len || (!strncmp(path, other, len) && (other[len] == '/' || !other[len]));
 }
 
-/* A directory above the one that is listed is reported as gone, and is an entry of it then. */
+/*
+ * Makes a directory above the listed one be reported as gone, and then be an entry of the listed
+ * one.
+ */
 static void be_what_is_above(struct lies *l, struct list_item *item)
 {
 	unsigned first = (unsigned)below(l, POOL_SIZE);
@@ -263,9 +266,10 @@ static void be_what_is_above(struct lies *l, struct list_item *item)
 
 /*
  * A directory is removed, renamed or made again while the listing of a directory in it is on its
- * way, and that says that the removed one, or another above, is an entry. What the mount knew of
- * both is old then, and each has lost its name: the answer is all that says where they are. Below
- * the entry the same is told of the first directory, and so the ring would be closed.
+ * way. The answer says that the removed directory, or another above, is an entry of the listed one.
+ * What the mount knew of both is old by then, and each has lost its name: only the answer says
+ * where they are. Below that entry the answer has the first directory again, which would close the
+ * ring.
  */
 
 static void tell_change(struct lies *l, enum watch_kind kind, const char *dir, const char *name)
@@ -284,7 +288,10 @@ bool lies_is_hidden(const struct lies *l, const char *path)
 	return *l->hidden && path && is_above(l->hidden, path);
 }
 
-/* Whether the record is of what is hidden, and is left out, or says so. */
+/*
+ * Whether the record is of a hidden directory and has to be left out. Where the start itself is
+ * hidden, the record becomes an error.
+ */
 static bool hide(struct lies *l, struct list_item *item)
 {
 	size_t len = strlen(l->listed);
@@ -302,7 +309,7 @@ static bool hide(struct lies *l, struct list_item *item)
 	return true;
 }
 
-/* What was told last of the directory; NULL: nothing. */
+/* The directory as it was last listed; NULL: never. */
 static const struct known_dir *known_of(const struct lies *l, const char *path)
 {
 	for (unsigned n = 1; n <= POOL_SIZE; n++) {
@@ -314,7 +321,7 @@ static const struct known_dir *known_of(const struct lies *l, const char *path)
 	return NULL;
 }
 
-/* The directory `path`, which is the first, and those above it; returns their count, 0: unknown. */
+/* The directory `path`, as the first, and those above it. Returns their count; 0: unknown. */
 static size_t chain_of(const struct lies *l, const char *path, const struct known_dir **out)
 {
 	size_t count = 0;
@@ -331,7 +338,7 @@ static size_t chain_of(const struct lies *l, const char *path, const struct know
 	return count;
 }
 
-/* Another file takes the place, or none. */
+/* Reports another file in the place of the removed directory, or none. */
 static void replace_dir(struct lies *l, const struct known_dir *dir)
 {
 	struct watch_event event = { .kind = WATCH_CREATED, .has_attr = true, .attr = dir->attr };
@@ -351,7 +358,7 @@ static void replace_dir(struct lies *l, const struct known_dir *dir)
 	wire_put_watch_event(&l->events, &event);
 }
 
-/* Mostly the highest, of which whoever goes down a path asks first. */
+/* Mostly the highest directory: a walk down a path asks for that one first. */
 static const struct known_dir *one_above(
 	struct lies *l, const struct known_dir *const *chain, size_t count)
 {
@@ -363,7 +370,7 @@ static const struct known_dir *one_above(
 	return dir;
 }
 
-/* What is told before the answer about `path`. */
+/* Events that go before the answer about `path`. */
 static void tell_of_chain(
 	struct lies *l, const char *path, const struct known_dir *const *chain, size_t count)
 {
@@ -386,9 +393,10 @@ static void put_ring_entry(struct lies *l, struct buf *out, const char *name,
 	struct list_item item = { .kind = LIST_ENTRY, .name = name };
 
 	switch (below(l, 6)) {
-	case 0: item.attr = l->gone[below(l, GONE_SIZE)]; break; /* of any time */
+	/* a directory removed at any time */
+	case 0: item.attr = l->gone[below(l, GONE_SIZE)]; break;
 	case 1: item.attr = chain[below(l, count)]->attr; break;
-	/* By turns that which is gone and the listed one. */
+	/* The removed directory and the listed one take turns. */
 	default:
 		item.attr = deep % 2 ? chain[0]->attr : l->gone[(l->gone_at - 1) % GONE_SIZE];
 		break;
@@ -420,7 +428,10 @@ static void put_ring(struct lies *l, struct buf *out, uint32_t start,
 	}
 }
 
-/* In place of the end of the entries of a directory, which is told after the last of the ring. */
+/*
+ * Perhaps replaces the end of a directory's entries by a ring; the end goes after the ring's last
+ * entry.
+ */
 static void perhaps_ring(struct lies *l, const struct list_item *item, struct buf *out)
 {
 	const struct known_dir *chain[CHAIN_MAX];
@@ -438,7 +449,7 @@ static void perhaps_ring(struct lies *l, const struct list_item *item, struct bu
 	l->changed++;
 }
 
-/* ---- What came before ---- */
+/* ---- Frames of earlier answers ---- */
 
 static void keep_frame(struct lies *l, const char *path, const struct buf *in)
 {
@@ -534,8 +545,8 @@ void lies_entry(struct lies *l, struct buf *out)
 /* ---- events ---- */
 
 /*
- * A frame with a record that cannot be is the last of its stream, and the mount does without events
- * for seconds then, and longer each time: such a record comes rarely, though a storm has thousands.
+ * A frame with an impossible record is the last of its stream. The mount then does without events
+ * for seconds, and longer each time. So such a record comes rarely, though a storm has thousands.
  */
 #define BROKEN_EVENTS 20000
 
@@ -594,7 +605,7 @@ static void lie_of_piece(struct lies *l, struct fetch_piece *piece)
 	default:
 		if (piece->kind == FETCH_DONE)
 			return lie_of_attr(l, &piece->attr);
-		/* Other bytes, or another hash, of the same length. */
+		/* Other bytes, or another hash, of unchanged length. */
 		for (size_t n = 0; n < piece->len; n += 1 + below(l, 64))
 			((unsigned char *)(uintptr_t)piece->bytes)[n] ^= (unsigned char)(1 + n);
 		break;
@@ -733,7 +744,7 @@ void lies_retell(struct lies *l, enum frame_type type, const struct buf *in, str
 		}
 		l->records++;
 		l->changed += lies;
-		/* Left out, or said twice. */
+		/* The record is left out, or sent twice. */
 		if (lies && once_in(l, 8))
 			out->len = len;
 		else if (lies && once_in(l, 8))

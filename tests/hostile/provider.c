@@ -1,6 +1,6 @@
 /*
- * The provider of sandboxfs-hostile, which stands where `local:` does (tests/check.mk): its
- * helper lies (liar.c), and so does what runs commands. All else is sandboxfs as it is.
+ * The provider of sandboxfs-hostile, which stands where `local:` does (tests/check.mk): its helper
+ * lies (liar.c), and so do the answers to commands. All else is sandboxfs as it is.
  *
  * The environment says how: LIAR, the program; LIAR_HELPER, the honest one; LIAR_DIR, which has the
  * directories tree and staging, and the file counts; LIAR_SECRET; LIAR_SEED.
@@ -28,7 +28,7 @@ struct hostile {
 	char root[1024], staging[1024], counts_file[1024];
 	_Atomic uint64_t *counts;
 	_Atomic unsigned starts, commands;
-	_Atomic pid_t pid; /* the last that was started */
+	_Atomic pid_t pid; /* the helper that was started last */
 };
 
 extern const struct provider_ops hostile_provider;
@@ -38,7 +38,7 @@ static uint64_t seed(void)
 	return strtoull(getenv("LIAR_SEED"), NULL, 0);
 }
 
-/* ---- Its helper ---- */
+/* ---- The helper ---- */
 
 static void end_before(struct hostile *h)
 {
@@ -99,7 +99,7 @@ static enum err mend(void *context, const struct call *call, struct error *e)
 	return ERR_OK;
 }
 
-/* Once more where it lies from the beginning. */
+/* Starts the liar again until its hello can be read: its stream may lie from the beginning. */
 static enum err learn_hello(
 	struct hostile *h, const struct call *call, struct hello *hello, struct error *e)
 {
@@ -120,7 +120,7 @@ static enum err learn_hello(
 	return ERR_OK;
 }
 
-/* ---- Its life ---- */
+/* ---- The provider's life ---- */
 
 static void hostile_release(struct provider *p)
 {
@@ -206,7 +206,7 @@ static enum err say(struct chance *c, execute_sink sink, void *context, struct e
 	return sink(context, chance_once_in(c, 3) ? STREAM_ERR : STREAM_OUT, bytes, len, e);
 }
 
-/* Nothing is run. */
+/* No command is run. */
 static enum err hostile_execute(struct provider *p, const struct call *call,
 	const struct execute_request *request, execute_sink sink, void *context,
 	struct execute_result *result, struct error *e)

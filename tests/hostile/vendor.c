@@ -27,7 +27,7 @@
 
 static struct asker {
 	struct chance chance;
-	_Atomic int64_t since_ms; /* 0: nothing is under way */
+	_Atomic int64_t since_ms; /* when the call under way began; 0: none is */
 	const char *_Atomic doing;
 	uint64_t calls, good;
 	int64_t slowest_ms;
@@ -66,7 +66,7 @@ static void done(struct asker *a, enum err kind, const struct error *e)
 	must(kind == ERR_OK || strlen(e->text) < sizeof e->text, "an error without an end");
 }
 
-/* ---- What is asked ---- */
+/* ---- Calls ---- */
 
 static const struct call impatient = { .progress_ms = PROGRESS_MS };
 
@@ -217,7 +217,7 @@ static void *ask(void *context)
 	return NULL;
 }
 
-/* ---- Whether it goes on ---- */
+/* ---- Progress ---- */
 
 static void check(void)
 {

@@ -7,7 +7,7 @@
 
 TestSuite(http_broken, .timeout = 300);
 
-/* Says what the test gave it and closes. */
+/* Sends the test's answer and closes the connection. */
 static void say_and_close(struct peer *p)
 {
 	if (peer_read_request(p))
@@ -94,7 +94,7 @@ Test(http_broken, bytes_that_came_before_the_break_are_read_first)
 	room_close(&r);
 }
 
-/* More than a window holds, and less than was said. */
+/* The part is more than a window holds, and less than was announced. */
 static void answer_half(struct peer *p)
 {
 	static char piece[64 * 1024];
@@ -150,7 +150,7 @@ Test(http_broken, an_answer_without_end_is_cut_at_the_limit)
 
 /* ---- Connections that die between requests ---- */
 
-/* On a kept connection the second request is read, and nothing said to it. */
+/* On a kept connection the second request is read and not answered. */
 static void die_at_the_second(struct peer *p)
 {
 	if (peer_read_request(p) && peer_say(p, OK_ANSWER) && p->number == 0)
@@ -180,7 +180,7 @@ static void expect_exactly_once(void (*handler)(struct peer *p))
 	cr_expect(eq(int, room_perform(&r, &request, &answer), ERR_UNREACHABLE));
 	cr_expect(answer.may_have_arrived);
 	cr_expect(eq(int, r.server.requests, 2));
-	/* Whether another one went out before: this would be the fourth. */
+	/* A second sending of the request before would make this one the fourth. */
 	cr_expect(eq(int, room_perform(&r, &request, &answer), ERR_OK), "%s", r.e.text);
 	cr_expect(eq(int, r.server.requests, 3));
 	room_close(&r);

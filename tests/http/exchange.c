@@ -44,7 +44,7 @@ Test(http_exchange, dropped_connections_are_closed_and_not_used_again)
 	room_open(&r, answer_ok, NULL);
 	perform_ok(&r);
 	http_drop_connections(r.http);
-	/* Ends only when the client has closed it. */
+	/* The server's thread ends only when the client has closed the connection. */
 	server_join_peer(&r.server, 0);
 	perform_ok(&r);
 	perform_ok(&r);
@@ -65,7 +65,7 @@ Test(http_exchange, connections_from_before_a_sleep_are_not_used_again)
 	room_close(&r);
 }
 
-/* Says all but HTTP's end, which comes when the eventfd of the context is written to. */
+/* Sends all but HTTP's end. The end follows when the eventfd of the context is written to. */
 static void say_without_end(struct peer *p)
 {
 	eventfd_t ignored;
@@ -104,7 +104,7 @@ Test(http_exchange, an_end_of_http_that_comes_late_is_not_waited_for_and_keeps_i
 	close(gate);
 }
 
-/* ---- What leaves ---- */
+/* ---- Requests ---- */
 
 static void tell_first_read(struct peer *p)
 {
@@ -267,14 +267,14 @@ Test(http_exchange, headers_of_the_answer_are_found_in_any_case)
 
 #define LONG (50 * MIB)
 
-/* Bytes that tell their place, so that one that is lost, doubled or moved is found. */
+/* Bytes that depend on their offset, so that one that is lost, doubled or moved is found. */
 static unsigned char byte_at(uint64_t offset)
 {
 	return (unsigned char)(offset ^ offset >> 8 ^ offset >> 16);
 }
 
 /*
- * Does not block while the client takes nothing: says so by the pipe, once, when half a second
+ * Does not block while the client takes nothing. Writes to the pipe, once, when half a second
  * brought no room.
  */
 static void answer_long(struct peer *p)
@@ -353,7 +353,8 @@ static void answer_as_asked(struct peer *p)
 		peer_read_request(p);
 		peer_say(p, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n");
 		/*
-		 * Until the other one has been here: its body proves that it came without a reader.
+		 * Waits until the other connection has had a request: its body proves that it came
+		 * without a reader.
 		 */
 		while (p->server->requests < 2)
 			poll(NULL, 0, 1);
@@ -454,19 +455,25 @@ Test(http_exchange, a_server_that_says_nothing_is_given_up_at_the_deadline)
 	cr_expect(ge(i64, took_ms, 300));
 	cr_expect(lt(i64, took_ms, CALL_PROGRESS_MS * 9 / 10), "not at that of others");
 	cr_expect(ne(ptr, strstr(r.e.text, r.url), NULL), "%s", r.e.text);
-	/* Nobody else waits for the same dead connection. */
+	/* No other request waits for this dead connection. */
 	cr_expect(eq(u64, r.http->drops, drops + 1));
 	room_close(&r);
-	/* A client that stood still for so long has not sent it. */
+	/* A client that stood still for so long has not sent the request. */
 	cr_expect(answer.may_have_arrived || !r.server.requests);
 }
 
-/* What is slow pauses so often; the deadline is less than all pauses, and far more than each. */
+/*
+ * The number of pauses of a slow peer. The deadline is less than all pauses, and far more than
+ * each.
+ */
 #define PAUSES          32
 #define DEADLINE_PAUSES 30
 #define PAUSE_MAX_MS    1600
 
-/* A machine that stands still for a whole deadline says nothing: it is given a longer one. */
+/*
+ * A machine that stands still for a whole deadline proves nothing: the test runs again with a
+ * longer one.
+ */
 static void expect_lasting(void (*handler)(struct peer *p), size_t body_len, size_t answer_len)
 {
 	AUTO_FREE char *body = calloc(1, body_len + 1);
@@ -631,7 +638,7 @@ static size_t threads_now(const struct room *r)
 	return entries_in("/proc/self/task");
 }
 
-/* The server hears that a connection was closed, and its threads end, a little later. */
+/* The server's threads end a little after the client closed their connections. */
 static void await_count(size_t (*count)(const struct room *r), const struct room *r, size_t wanted)
 {
 	int64_t end_ms = monotonic_ms() + 60000;
@@ -651,7 +658,7 @@ Test(http_exchange, many_that_begin_and_end_at_once_leave_nothing)
 	room_open(&r, answer_ok, NULL);
 	/* A thread that was joined may be listed for a moment. */
 	threads = threads_now(&r);
-	/* What the first exchange opens and the client keeps. */
+	/* Descriptors and threads that the first exchange opens and the client keeps. */
 	perform_ok(&r);
 	http_drop_connections(r.http);
 	server_join_peer(&r.server, 0);
@@ -705,7 +712,7 @@ Test(http_exchange, many_threads_share_one_client)
 	room_close(&r);
 }
 
-/* gzip of "compressed", as an edge answers whoever it thinks can take it. */
+/* gzip of "compressed", as an edge answers any client that it takes for able to unpack it. */
 static void answer_compressed(struct peer *p)
 {
 	static const unsigned char bytes[] =

@@ -26,7 +26,7 @@ static const struct http_frame frame = {
 	.types = "text/plain application/json", .is_own = is_own, .hint = "is URL right?"
 };
 
-/* `answer` so many times, then one that is the service's. */
+/* `answer` as often as `count` says, then an answer of the service itself. */
 struct script {
 	const char *answer;
 	int count;
@@ -41,7 +41,7 @@ static void play(struct peer *p)
 			return;
 }
 
-/* What came of one request to a server that plays `script`. */
+/* The outcome of one request to a server that plays `script`. */
 struct tried {
 	enum err kind;
 	int status, requests;
@@ -83,7 +83,7 @@ Test(http_foreign, the_services_own_refusal_is_an_answer)
 	cr_expect(eq(u64, t.foreign.count, 0));
 }
 
-/* Each once, and then the service answers. */
+/* Each answer comes once, and then the service's. */
 Test(http_foreign, whatever_comes_in_between_is_asked_past)
 {
 	static const char *const answers[] = { GATEWAY, SAY("400 X", "", "0", ""),
@@ -126,7 +126,7 @@ Test(http_foreign, what_may_not_be_done_twice_is_not_asked_again)
 	cr_expect(t.may_have_arrived);
 }
 
-/* Who counts requests has not passed this one on, whoever that is. */
+/* A server that counts requests has not passed this one on, whichever server that is. */
 Test(http_foreign, a_rate_limit_is_waited_out_whatever_it_says)
 {
 	struct tried t =
@@ -137,7 +137,10 @@ Test(http_foreign, a_rate_limit_is_waited_out_whatever_it_says)
 	cr_expect(eq(int, t.requests, 2));
 }
 
-/* A conflict is passed on to the service by who stands between, or made by that one. */
+/*
+ * A gateway may have passed the request on to the service before a conflict, or made the conflict
+ * itself.
+ */
 Test(http_foreign, a_conflict_of_somebody_else_is_none_that_passes)
 {
 	struct tried t = try((struct script){ SAY("409 X", HTML, "2", "no"), 9 }, HTTP_POST,

@@ -1,4 +1,4 @@
-/* What an HTTP/2 server says that it does not process, and what it only seems to say that of. */
+/* Requests that an HTTP/2 server reports as not processed, and requests that only seem to be. */
 #include "tests/http/secure_room.h"
 
 #include <criterion/criterion.h>
@@ -10,7 +10,9 @@
 
 TestSuite(http_goaway, .fini = secure_close, .timeout = 300);
 
-/* What the server had done, and what had arrived there, when it answered on this connection. */
+/*
+ * The server's counts when it answered: the requests done and arrived, and the connection's number.
+ */
 struct counts {
 	int done, arrived, connection;
 };
@@ -48,7 +50,10 @@ static void expect_counts(struct counts c, int done, int arrived)
 	cr_expect(eq(int, c.arrived, arrived));
 }
 
-/* The last of the words says it of a request, which is repeated: `done` are, of `arrived`. */
+/*
+ * The last of `words` says that a request is not processed. The client repeats the request: `done`
+ * are done, of `arrived`.
+ */
 static void expect_repeated(const char *words, int before, int done, int arrived)
 {
 	struct counts first = { 0 }, last;
@@ -104,7 +109,7 @@ Test(http_goaway, a_connection_that_was_closed_while_idle_takes_no_request)
 	expect_once("answer idle");
 }
 
-/* The last try does not share its connection: what others send cannot use it up. */
+/* The last try has a connection of its own: other requests cannot use it up. */
 Test(http_goaway, an_unprocessed_request_is_repeated_three_times)
 {
 	expect_repeated("goaway goaway goaway", 0, 1, 4);
@@ -121,7 +126,7 @@ Test(http_goaway, a_server_that_processes_nothing_is_given_up_as_one_that_did_no
 	expect_counts(expect_answer(0), 1, 5);
 }
 
-/* Of four streams on a connection it processes the two that came first. */
+/* Of four streams on a connection the server processes the two that came first. */
 Test(http_goaway, streams_up_to_the_last_that_is_processed_are_answered_and_others_repeated)
 {
 	struct http_exchange *x[ALONG];
@@ -147,7 +152,7 @@ static void expect_unknown(const char *words)
 	expect_counts(expect_answer(0), 3, 3);
 }
 
-/* Its stream is the last that is processed. */
+/* The request's stream is the last one that the server processes. */
 Test(http_goaway, a_stream_that_is_processed_but_not_answered_is_not_repeated)
 {
 	expect_unknown("answer closed");

@@ -59,7 +59,7 @@ Test(http_preconnect, each_is_for_one)
 	room_close(&r);
 }
 
-/* The first is closed by the server at once. */
+/* The server closes the first connection at once. */
 static void close_the_first(struct peer *p)
 {
 	if (p->number)
@@ -85,7 +85,7 @@ Test(http_preconnect, dropped_ones_are_closed_and_not_used)
 	room_open(&r, answer_ok, NULL);
 	preconnect(&r, 1);
 	http_drop_connections(r.http);
-	/* Ends only when the client has closed it. */
+	/* The server's thread ends only when the client has closed the connection. */
 	server_join_peer(&r.server, 0);
 	perform_ok(&r);
 	cr_expect(eq(int, r.server.connections, 2));

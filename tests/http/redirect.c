@@ -6,7 +6,7 @@
 
 TestSuite(http_redirect, .timeout = 300);
 
-/* To where the test says, by its status; "/end" says what the request was. */
+/* The redirect's target and status, from the test; "/end" answers with the request itself. */
 struct target {
 	const char *url, *status;
 };

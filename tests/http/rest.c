@@ -12,7 +12,7 @@ static const struct call patient = { .progress_ms = 60000 };
 
 #define SECRET "s3cret-key"
 
-/* A vendor that says so in its JSON when it failed. */
+/* The verdict of a vendor whose JSON reports a failure. */
 static enum err verdict(const struct rest *r, const struct rest_ask *ask, int status,
 	struct json_object *json, const struct http_answer *answer, struct error *e)
 {
@@ -59,7 +59,7 @@ static enum err perform(struct fixture *f, const struct rest_ask *ask, struct js
 
 static const struct rest_ask look = { .path = "/x", .what = "looking", .id = "one" };
 
-/* ---- What is sent ---- */
+/* ---- Requests ---- */
 
 /* Sends the request back as {"request": "..."}, with line ends as spaces. */
 static void echo(struct peer *p)
@@ -145,7 +145,7 @@ Test(rest, a_url_that_may_not_be_asked_is_refused_at_once)
 		int, rest_init(&r, NULL, "vendor", "nonsense", NULL, 0, verdict, &e), ERR_INVALID));
 }
 
-/* ---- What is answered ---- */
+/* ---- Answers ---- */
 
 static void answer_with(struct peer *p)
 {
@@ -153,7 +153,7 @@ static void answer_with(struct peer *p)
 		;
 }
 
-/* Of the next answers: what the header Date says. */
+/* The header Date of the next answers. */
 static void answer_dated(struct peer *p)
 {
 	while (peer_read_request(p)) {
@@ -187,7 +187,7 @@ Test(rest, the_time_is_that_of_the_service)
 	cr_expect(is_about(now_after(&f), 1767323045));
 	date = "Date: Sat, 02 Jan 2027 03:04:05 GMT\r\n";
 	cr_expect(is_about(now_after(&f), 1767323045 + 365 * 86400));
-	/* What makes no sense leaves what is known. */
+	/* A date that cannot be parsed leaves the clock as it was. */
 	date = "Date: yesterday\r\n";
 	cr_expect(is_about(now_after(&f), 1767323045 + 365 * 86400));
 	date = "Date: Thu, 01 Jan 1970 00:00:10 GMT\r\n";
@@ -376,7 +376,7 @@ Test(rest, a_refused_stream_hands_nothing_on)
 
 /* ---- Two at once ---- */
 
-/* A meeting of the two requests: the first is answered once the second has come. */
+/* A meeting of two requests: the first is answered once the second has come. */
 struct meeting {
 	pthread_mutex_t lock;
 	pthread_cond_t came;

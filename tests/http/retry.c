@@ -42,7 +42,7 @@ Test(http_retry, a_pause_in_milliseconds_is_read)
 			rows[i].value ? rows[i].value : "none");
 }
 
-/* What the test gave it, so many times; then "ok". */
+/* Sends the test's answer so many times; then "ok". */
 struct faults {
 	const char *answer; /* "": the connection is closed */
 	int count;
@@ -80,7 +80,7 @@ struct row {
 	bool arrived;
 };
 
-/* A request in a room of its own. */
+/* A request in a room of its own, and its outcome. */
 struct sent {
 	const struct row *row;
 	struct faults faults;
@@ -127,7 +127,7 @@ static void end_row(struct sent *s, size_t number)
 	room_close(&s->room);
 }
 
-/* Side by side, for most of them pause. */
+/* The cases run at the same time, for most of them pause. */
 Test(http_retry, what_is_repeated_and_what_is_not)
 {
 	static const struct row rows[] = {
@@ -190,7 +190,7 @@ static void break_then_refuse(struct peer *p)
 			return;
 }
 
-/* The refusal is of the second sending alone. */
+/* Only the second sending is refused. */
 Test(http_retry, what_the_first_sending_may_have_done_is_not_forgotten)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
@@ -226,7 +226,7 @@ Test(http_retry, retry_after_is_obeyed)
 	expect_a_second(AFTER("429", "1"));
 }
 
-/* Long ago to the clock here. */
+/* The date lies long in the past by the clock here. */
 Test(http_retry, a_date_to_retry_at_is_one_of_the_servers_clock)
 {
 	expect_a_second(AFTER(
@@ -299,7 +299,7 @@ static void stay_silent(struct peer *p)
  */
 Test(http_retry, the_deadline_of_a_caller_is_not_put_off_by_asking)
 {
-	/* Less than the machine has been up. */
+	/* A limit that is less than the machine's uptime. */
 	const int64_t limit_ms = 30000;
 	struct progress progress = { .since_ms = monotonic_ms() - limit_ms + 200 };
 	const struct call call = { .progress_ms = limit_ms, .progress = &progress };

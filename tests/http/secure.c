@@ -31,7 +31,7 @@ Test(http_secure, an_unknown_authority_is_refused)
 	cr_expect(ne(ptr, strstr(e.text, "SSL_CERT_FILE"), NULL), "%s", e.text);
 }
 
-/* A daemon leaves the directory that the variable meant, and makes connections afterwards. */
+/* A daemon leaves the directory that a relative path was meant for, and makes connections later. */
 Test(http_secure, an_authority_named_by_a_relative_path_is_found_from_elsewhere)
 {
 	secure_open(SECURE_SERVER, "2", true);
@@ -43,7 +43,7 @@ Test(http_secure, an_authority_named_by_a_relative_path_is_found_from_elsewhere)
 	secure_expect("/", "2.0 1");
 }
 
-/* The authority is trusted, and has said nothing of this host. */
+/* The authority is trusted, but its certificate is not for this host. */
 Test(http_secure, a_certificate_of_another_name_is_refused)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
@@ -66,7 +66,7 @@ Test(http_secure, http_1_1_works_where_the_server_has_nothing_else)
 	secure_expect("/", "1.1 1");
 }
 
-/* The handshake of TLS is on a connection that was there before. */
+/* The TLS handshake is on a connection that stood before the request. */
 static void expect_preconnected(const char *version, const char *want)
 {
 	secure_open(SECURE_SERVER, version, true);
@@ -93,7 +93,7 @@ Test(http_secure, streams_share_a_connection_over_http_2)
 	for (int i = 0; i < 20; i++)
 		waiting[i] = secure_begin("/wait");
 	secure_expect("/release", "1");
-	/* Those that reach the server after this one are released by the next. */
+	/* A request that reaches the server after this one is released by the next. */
 	secure_expect("/release", "1");
 	for (int i = 0; i < 20; i++)
 		secure_expect_end(waiting[i], 8);
@@ -110,7 +110,7 @@ Test(http_secure, a_stream_nobody_reads_does_not_hold_up_the_others)
 	secure_expect_end(idle, LONG);
 }
 
-/* ---- What is large goes apart ---- */
+/* ---- Large requests on connections of their own ---- */
 
 static void expect_answer_of(struct http_request request, const char *want)
 {
@@ -122,7 +122,7 @@ static void expect_answer_of(struct http_request request, const char *want)
 	cr_expect(eq(str, (char *)buf_text(&answer.body), (char *)want));
 }
 
-/* A small request finds its connection as it was, whatever the large ones have. */
+/* A small request finds its connection as it was, whatever the large requests have. */
 static void expect_apart(unsigned flags, uint64_t len, const char *want)
 {
 	AUTO_FREE char *body = calloc(1, HTTP_BULK_MIN);
@@ -200,15 +200,18 @@ Test(http_secure, a_full_window_of_http_2_does_not_turn_the_thread)
 
 	usleep(SAMPLE_MS * 1000);
 	turns = secure.http->turns - turns;
-	/* A few hundred for what is still taken on the way, and one a millisecond. */
+	/*
+	 * A few hundred turns for bytes that are still taken on the way, and one turn a
+	 * millisecond.
+	 */
 	cr_expect(lt(u64, turns, (uint64_t)(monotonic_ms() - begun_ms) + 500));
 	secure_expect("/take", "");
 	secure_expect_end(x, strlen("taken"));
 }
 
-/* ---- What gRPC needs ---- */
+/* ---- Needs of gRPC ---- */
 
-/* Reads it to its end, or to its error. */
+/* Reads the answer to its end, or to its error. */
 static enum err read_whole(struct http_exchange *x, struct buf *body, struct error *e)
 {
 	const void *bytes;
@@ -284,8 +287,8 @@ Test(http_secure, http_2_can_be_required)
 }
 
 /*
- * A connection has room for 100 streams, as those of gRPC's servers have. What finds no room there
- * gets another connection, of which there are at most 64.
+ * A connection has room for 100 streams, as those of gRPC's servers have. Further streams get
+ * another connection, of which there are at most 64.
  */
 Test(http_secure, long_streams_starve_no_short_requests)
 {
@@ -312,7 +315,9 @@ Test(http_secure, long_streams_starve_no_short_requests)
 
 #define MANY 12
 
-/* What was sent before the server said how many streams a connection may have is refused. */
+/*
+ * The server refuses streams that were opened before it announced how many a connection may have.
+ */
 Test(http_secure, what_exceeds_the_streams_of_a_connection_is_answered_on_others)
 {
 	struct http_exchange *x[MANY];

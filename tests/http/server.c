@@ -131,11 +131,14 @@ static void *serve_peer(void *context)
 	struct linger linger;
 	socklen_t size = sizeof linger;
 
-	/* Who is answered finds the connection counted. */
+	/* A client that has an answer finds its connection counted. */
 	pthread_mutex_lock(&p->server->lock);
 	pthread_mutex_unlock(&p->server->lock);
 	p->server->handler(p);
-	/* The descriptor stays until server_stop(), so that its number is nobody else's. */
+	/*
+	 * The descriptor stays open until server_stop(), so that no other connection gets its
+	 * number.
+	 */
 	getsockopt(p->fd, SOL_SOCKET, SO_LINGER, &linger, &size);
 	if (linger.l_onoff)
 		connect(p->fd, &(struct sockaddr){ .sa_family = AF_UNSPEC },
@@ -188,8 +191,8 @@ int unused_port(void)
 	int port;
 
 	/*
-	 * Bound to the end of the process: no test beside this one, and no end of a connection,
-	 * gets the port.
+	 * The port stays bound to the end of the process: no other test, and no end of a
+	 * connection, gets it.
 	 */
 	bound(&port);
 	return port;

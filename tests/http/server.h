@@ -18,11 +18,11 @@ struct server;
 struct peer {
 	struct server *server;
 	int fd;
-	int number; /* 0: the server's first */
+	int number; /* in order of arrival; the server's first is 0 */
 	pthread_t thread;
 	bool is_joined;
-	struct buf request; /* the last one, whole */
-	size_t first_read;  /* bytes of it that came with the first recv(2) */
+	struct buf request; /* the last request, whole */
+	size_t first_read;  /* bytes of `request` that came with the first recv(2) */
 };
 
 struct server {
@@ -30,9 +30,9 @@ struct server {
 	pthread_t thread;
 	void (*handler)(struct peer *p);
 	void *context;
-	_Atomic int requests; /* that were read whole */
+	_Atomic int requests; /* requests that were read whole */
 	_Atomic int connections;
-	_Atomic long sent;    /* bytes, by peer_send() */
+	_Atomic long sent;    /* bytes that peer_send() has sent */
 	pthread_mutex_t lock; /* held while a connection is begun and counted */
 	struct peer peers[SERVER_PEERS_MAX];
 };
@@ -45,23 +45,23 @@ const char *server_url(const struct server *s, const char *path, char url[128]);
 /* A port of this machine on which nobody listens. */
 int unused_port(void);
 
-/* As recv(2), but that goes on where the process was stopped meanwhile. */
+/* As recv(2), but goes on where the process was stopped meanwhile. */
 ssize_t peer_receive(const struct peer *p, void *bytes, size_t len);
-/* False: the client has closed it, or nothing came for a minute. */
+/* False: the client has closed the connection, or nothing came for a minute. */
 bool peer_read_request(struct peer *p);
 const char *peer_body(const struct peer *p);
-/* False: it broke. */
+/* False: the connection broke. */
 bool peer_send(struct peer *p, const void *bytes, size_t len);
 bool peer_say(struct peer *p, const char *text);
-/* Until the client closes it. */
+/* Waits until the client closes the connection. */
 void peer_wait_end(struct peer *p);
 /* From a test: waits until the handler of connection `number` is done. */
 void server_join_peer(struct server *s, int number);
 /*
- * Packets that come to the socket are dropped, and acknowledged by nobody, until they are let in
- * again.
+ * Packets that come to the socket are dropped, without an acknowledgement, until
+ * socket_find_again().
  */
 void socket_lose(int fd);
 void socket_find_again(int fd);
-/* When the handler is done it is closed so that the client gets a reset. */
+/* The connection is closed with a reset when the handler is done. */
 void peer_reset(struct peer *p);

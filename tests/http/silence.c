@@ -14,10 +14,12 @@
 
 TestSuite(http_silence, .timeout = 300);
 
-/* Without what is tested here each of these requests would last so long. */
+/*
+ * The deadline of each request here: without the detection under test, requests would last so long.
+ */
 static const struct call very_patient = { .progress_ms = 60000 };
 
-/* Before any request: so soon silence is doubted. */
+/* How soon silence is suspicious; set before any request. */
 #define SUSPECT_MS 50
 
 static void suspect_soon(struct room *r)
@@ -41,7 +43,7 @@ static bool asks_for(const struct peer *p, const char *path)
 	return strstr(buf_text((struct buf *)&p->request), path) != NULL;
 }
 
-/* What a test looks at: requests for what was wanted, and for the root. */
+/* The counts that a test looks at: requests for the wanted path, and for the root. */
 struct asked {
 	_Atomic int wanted, probes;
 };
@@ -120,7 +122,10 @@ Test(http_silence, what_is_not_repeatable_fails_when_a_new_connection_is_answere
 	room_close(&r);
 }
 
-/* All requests but the first wait until a probe has come, which has no answer, and a while more. */
+/*
+ * All requests but the first wait until a probe has come, and a while more. The probe has no
+ * answer.
+ */
 static void be_slow_as_a_whole(struct peer *p)
 {
 	struct asked *a = p->server->context;
@@ -151,7 +156,7 @@ Test(http_silence, what_is_not_repeatable_waits_while_no_connection_is_answered)
 	room_close(&r);
 }
 
-/* Answers nothing after the first request before there are two of the second. */
+/* After the first request nothing is answered until the second has come twice. */
 static void answer_the_third(struct peer *p)
 {
 	struct asked *a = p->server->context;
@@ -179,7 +184,7 @@ Test(http_silence, a_slow_server_is_asked_twice_and_gets_more_time_then)
 	room_close(&r);
 }
 
-/* A command that runs says nothing, and nobody knows for how long. */
+/* A running command is silent for an unknown time. */
 static void be_slow_once(struct peer *p)
 {
 	while (read_and_count(p)) {
@@ -218,7 +223,7 @@ static enum err perform_slow(struct room *r, unsigned flags, bool *may_have_arri
 	return kind;
 }
 
-/* Once all that was said on it has arrived, which would else be said again. */
+/* Loses the peer once all earlier bytes have arrived: TCP would send them again. */
 static void lose_peer(const struct peer *p)
 {
 	int left = 1;
@@ -236,7 +241,7 @@ static void answer_and_count(struct peer *p)
 		;
 }
 
-/* Nothing before there are two connections. */
+/* Answers nothing before there are two connections. */
 static void answer_together(struct peer *p)
 {
 	while (read_and_count(p)) {
@@ -339,7 +344,7 @@ Test(http_silence, an_answer_whose_connection_dies_ends)
 	room_close(&r);
 }
 
-/* Beyond the second that keepalive lets pass, and another one. */
+/* Longer than the second that keepalive lets pass, and another one. */
 #define SLOW_US 2500000
 
 static void answer_late(struct peer *p)
@@ -389,7 +394,7 @@ Test(http_silence, an_outage_is_waited_for)
 
 /* ---- An address that goes ---- */
 
-/* A network of the test's own, with nothing but this machine itself. False: none is to be had. */
+/* Enters a network of the test's own, which has this machine alone. False: there can be none. */
 static bool enter_network(void)
 {
 	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
@@ -401,7 +406,7 @@ static bool enter_network(void)
 	return ioctl(fd, SIOCSIFFLAGS, &lo) == 0;
 }
 
-/* The one that everything comes from there; the rest of 127.0.0.0/8 stays. */
+/* Removes the address that all connections there come from; the rest of 127.0.0.0/8 stays. */
 static void lose_address(void)
 {
 	struct ifreq lo = { .ifr_name = "lo" };

@@ -20,9 +20,9 @@ static unsigned char byte_at(uint64_t offset)
 }
 
 struct made {
-	uint64_t next; /* what must be asked for */
+	uint64_t next; /* the offset at which the next piece must begin */
 	uint64_t fails_at;
-	int times; /* from the start */
+	int times; /* how often the body was begun */
 };
 
 static enum err make(void *context, uint64_t offset, void *dst, size_t len, struct error *e)
@@ -40,7 +40,7 @@ static enum err make(void *context, uint64_t offset, void *dst, size_t len, stru
 	return ERR_OK;
 }
 
-/* "ok" where the whole body is right; the first requests, as many as `context` says, get 503. */
+/* "ok" where the whole body is right. The first requests, as many as `context` says, get 503. */
 static void check_body(struct peer *p)
 {
 	int faults = p->server->context ? *(int *)p->server->context : 0;
@@ -164,7 +164,7 @@ Test(http_upload, a_source_that_fails_is_the_error)
 	room_close(&r);
 }
 
-/* Before the body is there, which is never read. */
+/* Answers before the body arrives, and never reads it. */
 static void refuse_early(struct peer *p)
 {
 	char scrap[1000];
@@ -189,11 +189,11 @@ Test(http_upload, an_answer_may_come_before_the_body_has_left)
 	room_close(&r);
 }
 
-/* ---- What waits in a socket ---- */
+/* ---- Bytes in a socket ---- */
 
 #define DESCRIPTORS 1024
 
-/* Of this process to the server; -1: none. */
+/* This process's socket to the server; -1: none. */
 static int socket_to(const struct server *s)
 {
 	for (int fd = 3; fd < DESCRIPTORS; fd++) {
@@ -207,7 +207,7 @@ static int socket_to(const struct server *s)
 	return -1;
 }
 
-/* Without the limit a socket takes megabytes, which whatever comes later stands behind. */
+/* Without the limit a socket takes megabytes, and later data waits behind them. */
 Test(http_upload, a_socket_takes_little_beyond_what_is_under_way)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
@@ -225,7 +225,7 @@ Test(http_upload, a_socket_takes_little_beyond_what_is_under_way)
 	room_close(&r);
 }
 
-/* A stream of events has nothing to send, and would never know that its peer is gone. */
+/* A stream of events has nothing to send, so no failed write would show that the peer is gone. */
 Test(http_upload, a_socket_asks_for_its_peer_and_is_broken_when_that_is_gone_for_30_s)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;

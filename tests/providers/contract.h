@@ -18,23 +18,24 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-/* What a subject lacks. */
+/* Facts in which a subject differs from the others. */
 enum lack {
-	/* No stream of changes. */
+	/* The subject has no stream of changes. */
 	LACKS_WATCH = 1,
 	/*
-	 * An ordinary user's sandboxes here have no uid but the own: giving files away is EINVAL.
+	 * An ordinary user's sandboxes here have one uid alone, the user's: giving files away is
+	 * EINVAL.
 	 */
 	LACKS_OTHER_OWNERS = 2,
-	/* Only one sandbox may live at a time, so none is made beside it. */
+	/* Only one sandbox may live at a time, so no test makes a second one. */
 	IS_ALONE = 4,
 	/* Ports are opened when a sandbox is made, or never. */
 	LACKS_PORTS = 8,
 };
 
 /*
- * The vendors, a row for each: its name, what it lacks beside what any sandbox lacks here, how many
- * sandboxes can be made.
+ * The vendors, a row for each: the name, what the vendor's sandboxes lack and sandboxes on this
+ * machine do not, and how many sandboxes can be made.
  */
 #define EACH_VENDOR(ROW, ...)                                                                      \
 	ROW(aio, IS_ALONE, 1, __VA_ARGS__)                                                         \
@@ -44,22 +45,22 @@ enum lack {
 	ROW(modal, LACKS_PORTS, SANDBOXES_MAX, __VA_ARGS__)                                        \
 	ROW(runloop, 0, SANDBOXES_MAX, __VA_ARGS__)
 
-/* More tests at a time than that never run. */
+/* More tests than this never run at a time. */
 #define SANDBOXES_MAX 16
 
 struct subject {
 	const char *name;
 	unsigned lacks; /* enum lack */
 	enum helper_mode helper;
-	/* its sandboxes are machines of their own, on which everything may be shown */
+	/* the subject's sandboxes are machines of their own, on which any directory may be shown */
 	bool is_remote;
 
-	/* Of the test that runs. */
+	/* The fields below are those of the test that runs. */
 	const struct provider_ops *ops;
 	struct provider *p;
 	char id[128];
-	struct identity user;   /* who one is there */
-	char root[1024];        /* the shown directory, as it is called there */
+	struct identity user;   /* the user that commands run as in the sandbox */
+	char root[1024];        /* the shown directory's path in the sandbox */
 	struct scratch scratch; /* where the provider keeps its sandboxes; path "": not here */
 	struct scratch tree;    /* the shown directory; fd -1: it is not on this machine */
 };
@@ -67,8 +68,8 @@ struct subject {
 struct subject *contract_subject(void);
 
 /*
- * For the suites' set-up: what every subject begins and ends with. `id`: a sandbox that is there,
- * or is made by its name.
+ * Begins and ends each test of a subject, for the set-up of suites. `id`: a sandbox that exists, or
+ * the name of one to make.
  */
 void contract_begin(const struct subject *row, const struct provider_ops *ops);
 void contract_connect(struct subject *s, const char *id);
@@ -80,8 +81,8 @@ struct provider_config contract_config(const struct subject *s, const char *id);
 /* ---- A vendor's server in trouble ---- */
 
 /*
- * Gives the subject a sandbox of a server that no other test uses; skips the test where that cannot
- * be.
+ * Gives the subject a sandbox of a server that no other test uses. Skips the test where there is no
+ * such server.
  */
 void contract_use_own_server(struct subject *s);
 /*
@@ -90,11 +91,11 @@ void contract_use_own_server(struct subject *s);
  */
 void contract_fault(const char *kind, const char *action, int times);
 /*
- * What only the client and the server may know: the key, and what is secret of the sandbox. NULL:
- * no more.
+ * Text that only the client and the server may know: the key for number 0, then the sandbox's
+ * secrets. NULL: there are no more.
  */
 const char *contract_secret(size_t number);
-/* Ends that; how many requests had it done to them. */
+/* Ends the faults. Returns how many requests met one. */
 int contract_mend(void);
 
 #define BEHAVIOUR_FOR(suite, group, claim)                                                         \
@@ -116,13 +117,13 @@ int contract_mend(void);
 	BEHAVIOUR_FOR(contract_command, group, claim)                                              \
 	BEHAVIOUR_HERE(group, claim)
 
-/* The same of a sandbox that is reached through a vendor. */
+/* A behaviour of the sandboxes that are reached through a vendor. */
 #define BEHAVIOUR_OF_VENDORS(group, claim)                                                         \
 	static void group##_##claim(struct subject *s);                                            \
 	EACH_VENDOR(BEHAVIOUR_FOR_VENDOR, group, claim)                                            \
 	static void group##_##claim(struct subject *s)
 
-/* The same of a sandbox that we make ourselves, on this machine. */
+/* A behaviour of the sandboxes that we make ourselves, on this machine. */
 #define BEHAVIOUR_HERE(group, claim)                                                               \
 	static void group##_##claim(struct subject *s);                                            \
 	BEHAVIOUR_FOR(contract_in_process, group, claim)                                           \
@@ -174,7 +175,7 @@ struct listed {
 void listed_release(struct listed *l);
 #define AUTO_LISTED __attribute__((cleanup(listed_release)))
 
-/* Also checks what holds of every list: the order of items, their bounds. */
+/* Also checks what holds for every list: the order of items, and their bounds. */
 struct listed list_request(struct subject *s, const struct list_request *request);
 struct listed list_one(struct subject *s, const char *start, uint32_t depth);
 /* The entry or start of that path; NULL: not listed. */
@@ -193,8 +194,8 @@ struct fetched {
 };
 
 /*
- * Fills one for each item, to be released by fetched_release(); fails the test where the batch
- * itself failed.
+ * Fills one element of `out` for each item; the caller releases them by fetched_release(). Fails
+ * the test where the batch itself failed.
  */
 void fetch_items(
 	struct subject *s, const struct fetch_item *items, size_t count, struct fetched *out);
@@ -207,5 +208,5 @@ void apply_all(
 	struct subject *s, const struct change *changes, size_t count, struct change_result *out);
 struct change_result apply_one(struct subject *s, struct change change);
 
-/* Fails the test where they differ. */
+/* Fails the test where the attributes differ. */
 void expect_same_attr(const struct attr *got, const struct attr *want, const char *what);
