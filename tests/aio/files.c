@@ -35,7 +35,7 @@ Test(deliver, a_download_is_the_bytes_themselves)
 	cr_expect(eq(str, (char *)buf_text(&kept), "\x01\xff{}"));
 }
 
-/* The one endpoint that says with a status that a file is not there. */
+/* Only a download reports by its status that a file does not exist. */
 Test(deliver, a_file_that_is_not_there_is_not_downloaded)
 {
 	static const struct canned_row rows[] = {

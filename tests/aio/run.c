@@ -75,7 +75,7 @@ static void expect_good(const struct ran *ran, const char *out)
 	cr_expect(eq(str, (char *)ran->received.out, (char *)out));
 }
 
-/* All that are free; how many those were. */
+/* Takes all places that are free, and returns their count. */
 static uint64_t take_places(void)
 {
 	eventfd_t count = 0, some;
@@ -135,7 +135,7 @@ Test(bash, a_session_is_used_again)
 	cr_expect(not(fixture_has(0, "Authorization")));
 }
 
-/* The service drops the oldest when there are too many, and all when it is started anew. */
+/* The service drops the oldest session when there are too many, and all when it is started anew. */
 Test(bash, a_session_that_is_gone_is_replaced)
 {
 	static const struct canned_row rows[] = { { EXEC, 200, DONE("s1"), NULL },
@@ -313,7 +313,7 @@ Test(bash, what_makes_no_sense_is_no_end_of_a_program)
 	canned_stop(&fixture()->server);
 }
 
-/* Its word for what it could not start, too. */
+/* The service uses these statuses also for a program that it could not start. */
 Test(bash, a_program_that_the_service_ended_has_failed)
 {
 	static const struct canned_row rows[] = {
@@ -330,7 +330,7 @@ Test(bash, a_program_that_the_service_ended_has_failed)
 		cr_expect(strstr(fixture()->e.text, words[i]) != NULL, "%s", fixture()->e.text);
 	}
 	canned_stop(&fixture()->server);
-	/* Their places are free again. */
+	/* The sessions' places are free again. */
 	cr_expect(eq(u64, take_places(), SESSIONS_MAX));
 }
 
@@ -370,8 +370,8 @@ Test(bash, what_changes_nothing_is_sent_again)
 }
 
 /*
- * A program that waits for a file must be ended when that does not come: by its session, which so
- * has to be known.
+ * A program that waits for a file must be ended when the file does not come. Only its session can
+ * end it, so the session has to be known.
  */
 Test(bash, a_file_that_could_not_be_stored_ends_the_program_that_waits)
 {

@@ -26,7 +26,7 @@ static enum err receive(
 	return ERR_OK;
 }
 
-/* Of an image that is known to have no /v1/bash. */
+/* Runs a program, in a sandbox whose image is known to have no /v1/bash. */
 static enum err run(struct received *received, int *exit_code)
 {
 	static const char *const argv[] = { "printf", "it's", NULL };

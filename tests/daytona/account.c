@@ -1,4 +1,4 @@
-/* Where Daytona is and who asks, from the environment. */
+/* The API's address and the key, from the environment. */
 #include "providers/base/cleanup.h"
 #include "providers/daytona/account.h"
 #include "tests/support/scratch.h"

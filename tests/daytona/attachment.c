@@ -1,5 +1,6 @@
 /*
- * The way to the daemon when it does not answer. The control plane is canned; the steps are played.
+ * The way to the daemon when it does not answer. The control plane is canned, and the steps'
+ * results are given by the test.
  */
 #include "tests/daytona/fixture.h"
 
@@ -16,7 +17,7 @@ static void stop(void)
 
 TestSuite(attachment, .fini = stop, .timeout = 300);
 
-/* What a step answers, time after time. */
+/* The results of a step, one after the other. */
 struct play {
 	const enum err *answers;
 	size_t done;
@@ -182,7 +183,7 @@ Test(attachment, a_sandbox_that_was_stopped_is_started_and_the_step_done_again)
 	cr_expect(eq(sz, p.done, 2));
 }
 
-/* It is said to run before the proxy knows where. */
+/* The control plane reports "started" before the proxy has the route. */
 Test(attachment, a_route_that_is_not_there_yet_is_waited_for)
 {
 	static const struct canned_row rows[] = { FOUND, LOOK_IS("started") };

@@ -1,6 +1,6 @@
 /*
- * fixture.h - a sandbox "i1" of a control plane that is written down, from before there was a
- * proxy: so its daemon is on the same port.
+ * fixture.h - a sandbox "i1" of a canned control plane, from before there was a proxy: so its
+ * daemon is on the same port.
  */
 #pragma once
 
@@ -24,9 +24,9 @@
 			"/sandbox/i1/toolbox-proxy-url\"}",                                        \
 			NULL                                                                       \
 	}
-/* What finding one that runs asks. */
+/* The requests that find a running sandbox. */
 #define FOUND LOOK_IS("started"), NO_PROXY
-/* What the daemon says of a command that took too long, and the type of a file. */
+/* The daemon's answer for a command that took too long, and the type of a file. */
 #define LATE   "{\"statusCode\":408,\"message\":\"request timeout\",\"code\":\"REQUEST_TIMEOUT\"}"
 #define OCTETS "Content-Type: application/octet-stream\r\n"
 #define CHANGING                                                                                   \
@@ -42,10 +42,13 @@ struct fixture {
 	struct error e;
 };
 
-/* The account alone. */
+/* Opens the account alone. */
 void fixture_open(struct fixture *f, const struct canned_row *rows, size_t count,
 	const struct provider_config *cfg);
-/* And the sandbox found, as after an attach: by then one that is not found was there before. */
+/*
+ * Opens the account and finds the sandbox, as an attach does: a sandbox that is not found from then
+ * on has existed before.
+ */
 void fixture_find(struct fixture *f, const struct canned_row *rows, size_t count,
 	const struct provider_config *cfg);
 void fixture_close(struct fixture *f);

@@ -1,4 +1,4 @@
-/* The life of a sandbox, as the control plane is told of it. */
+/* The life of a sandbox, as the control plane records it. */
 #include "tests/daytona/fixture.h"
 
 #include <stdio.h>
@@ -71,7 +71,7 @@ Test(lifecycle, a_new_sandbox_that_fails_is_deleted)
 	cr_expect(strstr(f.e.text, "no such image") != NULL, "%s", f.e.text);
 }
 
-/* There may be two of it then, and nobody would know of the first. */
+/* A second sandbox may exist then, and its creator would not know the first. */
 Test(lifecycle, making_one_is_not_repeated_when_it_may_have_been_made)
 {
 	static const struct canned_row rows[] = { { "POST /sandbox ", 502, NULL, NULL } };
@@ -288,7 +288,7 @@ Test(lifecycle, an_evicted_sandbox_says_so)
 	cr_expect(strstr(f.e.text, "it was a spot sandbox") != NULL, "%s", f.e.text);
 }
 
-/* ---- Its time ---- */
+/* ---- Lifetime ---- */
 
 #define STOPS_AFTER(minutes)                                                                       \
 	{                                                                                          \
@@ -347,7 +347,7 @@ Test(lifecycle, to_extend_what_pauses_raises_that_interval)
 		f.e.text);
 }
 
-/* In how many seconds it is destroyed. */
+/* A sandbox's JSON; it is destroyed in so many seconds. */
 static const char *mortal(const char *state, int seconds)
 {
 	static char text[2][300];
@@ -377,7 +377,7 @@ Test(lifecycle, what_is_destroyed_in_time_is_given_more_where_it_has_less)
 	};
 	static struct canned_row rows[sizeof made / sizeof *made];
 
-	/* They are looked at when the service stops. */
+	/* The server reads its rows until it stops. */
 	memcpy(rows, made, sizeof made);
 	FIND(&f, rows, &plain);
 	for (int64_t seconds = 300; seconds <= 1800; seconds += 750)
@@ -394,7 +394,7 @@ Test(lifecycle, what_is_destroyed_in_time_says_so_also_at_rest)
 	struct sandbox_info info;
 	char root[] = "/home/daytona";
 
-	/* They are looked at when the service stops. */
+	/* The server reads its rows until it stops. */
 	memcpy(rows, made, sizeof made);
 	FIND(&f, rows, &plain);
 	f.d->at.remote.root = root;

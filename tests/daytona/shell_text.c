@@ -1,6 +1,6 @@
 /*
  * Programs through real shells, fed as the daemon feeds them: text on their standard input, both
- * outputs as one.
+ * outputs in one.
  */
 #include "providers/daytona/shell_text.h"
 
@@ -40,7 +40,7 @@ static void become_shell(const char *const *shell, int input, int output)
 	_exit(99);
 }
 
-/* A pipe would stand still where the text is long and the output too. */
+/* A pipe would block where both the text and the output are long. */
 static int file_with(const char *text)
 {
 	char path[] = "/tmp/shell-text-XXXXXX";
@@ -69,7 +69,7 @@ static int feed(const char *const *shell, const char *text, struct buf *output)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* ---- What comes of it ---- */
+/* ---- Results ---- */
 
 static void expect_of(const char *const *shell, const char *before, const char *const *argv,
 	int code, const char *out, const char *err)
@@ -158,7 +158,7 @@ Test(shell_text, what_is_not_there_is_127)
 	}
 }
 
-/* Of a file that every zsh or bash reads first. */
+/* The shell prints this from a file that every zsh or bash reads first. */
 Test(shell_text, what_a_shell_prints_while_it_starts_is_no_output)
 {
 	static const char *const argv[] = { "echo", "mine", NULL };

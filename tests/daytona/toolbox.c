@@ -1,4 +1,4 @@
-/* Requests to the daemon, as they are sent and as they fail. */
+/* Requests to the daemon, as they leave and as they fail. */
 #include "tests/daytona/fixture.h"
 
 #include <stdlib.h>
@@ -96,8 +96,8 @@ Test(toolbox, a_shell_that_did_not_start_is_a_failure)
 }
 
 /*
- * More than other answers may have. What was printed is no answer to this very request, which is
- * how far it is looked at.
+ * A command's output may be larger than other answers may be. Its text here lacks the marks of this
+ * request, so it is an error, which the whole output was read for.
  */
 Test(toolbox, output_may_be_large)
 {

@@ -1,4 +1,4 @@
-/* What refusals mean, in all their shapes. */
+/* The meaning of refusals, in all their shapes. */
 #include "providers/daytona/account.h"
 #include "providers/daytona/toolbox.h"
 

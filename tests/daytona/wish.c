@@ -1,4 +1,4 @@
-/* What is asked for a new sandbox. */
+/* The request for a new sandbox. */
 #include "providers/daytona/wish.h"
 
 #include <criterion/criterion.h>
@@ -97,7 +97,7 @@ Test(wish, idle_time_is_in_whole_minutes)
 		"{\"autoStopInterval\": 1}");
 }
 
-/* 0 minutes would be as soon as it stops. */
+/* 0 minutes would delete the sandbox as soon as it stops. */
 Test(wish, a_stopped_sandbox_is_deleted_after_whole_minutes)
 {
 	expect(&(struct provider_config){ .delete_after_s = 1 }, "{\"autoDeleteInterval\": 1}");

@@ -8,7 +8,7 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-/* What came out: each message with a mark behind it. */
+/* The messages received, each with a mark behind it. */
 static struct buf received = BUF_INIT(16 * 1024 * 1024);
 static struct envelopes reader = ENVELOPES_INIT;
 static struct buf stream = BUF_INIT(32 * 1024 * 1024);

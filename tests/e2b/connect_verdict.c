@@ -6,7 +6,7 @@
 
 TestSuite(connect_refusal, .timeout = 300);
 
-/* The answers are those that were observed. */
+/* The answers are observed ones. */
 static const struct {
 	int status; /* 0: the end of a stream */
 	const char *body;

@@ -44,7 +44,7 @@ static void start_rows(const struct canned_row *rows, size_t count)
 }
 #define START(rows) start_rows(rows, sizeof(rows) / sizeof *(rows))
 
-/* The body of a request, after all came. */
+/* The body of a request. After canned_stop(). */
 static char *body_of(size_t request)
 {
 	return strstr(server.requests[request], "\r\n\r\n") + 4;
@@ -109,7 +109,7 @@ Test(control_plane, errors_have_their_kinds_and_never_the_key)
 	}
 }
 
-/* What begins each is asked for four times, and then told. */
+/* Each of these answers comes four times, then the client reports it. */
 Test(control_plane, an_answer_of_somebody_else_ends_nothing)
 {
 	static const struct canned_row rows[] = {
@@ -169,7 +169,7 @@ Test(control_plane, creates_by_the_newer_route)
 	cr_expect(has(0, "\r\nContent-Type: application/json\r\n"));
 }
 
-/* What says that a route is not known, in words of several servers. */
+/* Answers of several servers for a route that does not exist. */
 static const struct canned_row unknown_routes[] = {
 	{ "POST /v2/sandboxes ", 404, NO_ROUTE, NULL },
 	{ "POST /v2/sandboxes ", 404, "404 page not found", NULL },
@@ -191,7 +191,7 @@ Test(control_plane, creates_by_the_older_route_where_the_newer_is_unknown)
 
 		START(rows);
 		cr_assert(eq(int, plane_create(c, NULL, &wanted, &s, &e), ERR_OK), "%s", e.text);
-		/* The server is known by now. */
+		/* By now it is known that the server lacks the route. */
 		cr_assert(eq(int, plane_create(c, NULL, &wanted, &s, &e), ERR_OK), "%s", e.text);
 		canned_stop(&server);
 		cr_expect(eq(str, body_of(1),
@@ -283,7 +283,7 @@ Test(control_plane, a_sandbox_in_between_states_is_asked_for_again)
 	canned_stop(&server);
 }
 
-/* The pause that it asks for is longer than the deadline. */
+/* The pause that the server asks for is longer than the deadline. */
 Test(control_plane, a_sandbox_that_stays_in_between_is_busy)
 {
 	static const struct canned_row rows[] = { { "POST /v2/sandboxes/i1/connect ", 409,
@@ -331,7 +331,7 @@ Test(control_plane, extends_by_what_never_shortens)
 {
 	static const struct canned_row rows[] = {
 		{ "POST /sandboxes/i1/refreshes ", 204, NULL, NULL },
-		/* A far end is set only where it is not further away already. */
+		/* The end is set only where it is not already later. */
 		{ "GET /sandboxes/i1 ", 200,
 			"{\"sandboxID\":\"i1\",\"endAt\":\"2999-01-01T00:00:00Z\"}", NULL },
 		{ "GET /sandboxes/i1 ", 200,
@@ -397,7 +397,7 @@ Test(control_plane, lists_every_page)
 	cr_expect(eq(sz, lengths, 123));
 }
 
-/* A part of it would begin another page, or the first one again. */
+/* A part of the token would begin another page, or the first one again. */
 Test(control_plane, a_page_whose_token_is_too_long_makes_no_sense)
 {
 	static char header[6000] = "X-Next-Token: ";

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An id has at most 63. */
+/* An id has at most 63 characters. */
 #define FIFTY_DIGITS "01234567890123456789012345678901234567890123456789"
 
 TestSuite(control_plane_json, .timeout = 300);
@@ -153,7 +153,7 @@ static enum err note_labels(void *context, const struct sandbox_entry *entry, st
 	return ERR_OK;
 }
 
-/* list asks for one by text, and could not find what is none. */
+/* The vendor's list filters by text labels, so a label of another type could not be found. */
 Test(control_plane_json, labels_are_texts)
 {
 	struct buf body =

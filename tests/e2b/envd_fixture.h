@@ -18,16 +18,19 @@ struct envd_fixture {
 	bool is_stopped;
 };
 
-/* As `user`, or NULL; of the newest daemon. */
+/* Makes a client and a server of the newest version. `user` may be NULL. */
 void envd_fixture_make(
 	struct envd_fixture *f, const char *user, const struct envd_row *rows, size_t count);
-/* A daemon of a version. */
+/* Makes a daemon of the given version. */
 void envd_fixture_make_old(struct envd_fixture *f, const char *version, const char *user,
 	const struct envd_row *rows, size_t count);
-/* The server has nothing more to hear: checks that each row was asked for. */
+/* Stops the server, which checks that each row was asked for. */
 void envd_fixture_stop(struct envd_fixture *f);
 void envd_fixture_release(struct envd_fixture *f);
 
-/* Of the row's request: whether its headers have `text`, in any case; its body. After the stop. */
+/*
+ * Whether the headers of the row's request have `text`, in any case; the request's body. After the
+ * stop.
+ */
 bool envd_fixture_asked(const struct envd_fixture *f, size_t row, const char *text);
 const char *envd_fixture_body(const struct envd_fixture *f, size_t row, size_t *len);

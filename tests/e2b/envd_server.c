@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define REQUEST_MAX ((size_t)16 * 1024 * 1024)
-/* For a client to say all that it has to say. */
+/* A limit for a client that still sends. */
 #define PATIENCE_MS 60000
 
 struct peer {
@@ -23,7 +23,7 @@ struct peer {
 
 /* ---- Requests ---- */
 
-/* false: the client has closed it, or the test is over. */
+/* Adds bytes that arrived. False: the client has closed the connection, or the test is over. */
 static bool add_arrived(const struct peer *p, struct buf *request)
 {
 	struct pollfd ready[2] = { { .fd = p->fd, .events = POLLIN },
@@ -37,7 +37,7 @@ static bool add_arrived(const struct peer *p, struct buf *request)
 	return len > 0 && buf_add(request, piece, (size_t)len);
 }
 
-/* Headers and as much of a body as they announce. */
+/* Reads the headers and as much of a body as they announce. */
 static bool read_request(const struct peer *p, struct buf *request)
 {
 	const char *end = NULL, *length;
@@ -56,7 +56,7 @@ static bool read_request(const struct peer *p, struct buf *request)
 	return true;
 }
 
-/* The first row that wants it and is still free; -1: none. */
+/* Takes the first free row that the request begins as; -1: there is none. */
 static int take_row(struct envd_server *s, const struct buf *request)
 {
 	int found = -1;
@@ -82,7 +82,7 @@ static bool has_read_locked(const struct envd_server *s, const char *want)
 	return false;
 }
 
-/* Notes that the row's request is there, and waits for the other that it depends on. */
+/* Notes that the row's request is there, and waits for the request in `after`. */
 static void wait_for_turn(struct envd_server *s, int row)
 {
 	struct timespec end;
@@ -164,7 +164,7 @@ static void *run(void *context)
 	return NULL;
 }
 
-/* ---- Its life ---- */
+/* ---- The server's life ---- */
 
 void envd_server_start(struct envd_server *s, const struct envd_row *rows, size_t count)
 {

@@ -1,6 +1,6 @@
 /*
- * envd_server.h - a daemon on a loopback port that says what is written down for it: raw bytes,
- * whole or cut, at once or byte by byte, to several connections at the same time.
+ * envd_server.h - a daemon on a loopback port that sends given answers: raw bytes, whole or cut, at
+ * once or byte by byte, on several connections at the same time.
  */
 #pragma once
 
@@ -9,13 +9,18 @@
 #include <pthread.h>
 
 struct envd_row {
-	const char *want; /* what a request begins with: "POST /files" */
+	const char *want; /* how the request begins: "POST /files" */
 	const struct buf
 		*answer;   /* with its status line and headers; NULL: the connection is closed */
-	bool by_bytes;     /* each byte in a write of its own */
-	const char *after; /* the answer waits until a request that begins so was read; or NULL */
-	int gate_fd;       /* after the answer: waits until this eventfd was written to; 0: not */
-	bool is_held;      /* then the client may close the connection; else the server does */
+	bool by_bytes;     /* each byte is sent by a write of its own */
+	/* the answer waits until a request that begins so has been read; NULL: it does not wait */
+	const char *after;
+	/*
+	 * after the answer the server waits until this eventfd is written to; 0: it does not wait
+	 */
+	int gate_fd;
+	/* the client may close the connection after that; false: the server closes it */
+	bool is_held;
 };
 
 #define ENVD_ROWS_MAX 8
@@ -31,21 +36,21 @@ struct envd_server {
 	int connections, unwanted; /* requests for which no row was left */
 	int fd, stop_fd;
 	pthread_t thread, peers[32];
-	pthread_mutex_t lock; /* `used`, `read`, `unwanted` */
+	pthread_mutex_t lock; /* guards `used`, `read`, `unwanted` */
 	pthread_cond_t news;
 };
 
 /* `rows` is copied. Each row serves one request. */
 void envd_server_start(struct envd_server *s, const struct envd_row *rows, size_t count);
-/* Closes everything. */
+/* Closes all connections. */
 void envd_server_stop(struct envd_server *s);
-/* Those of what was asked. Fails the test unless each row was asked for, and nothing else. */
+/* Fails the test unless each row was asked for, and nothing else. */
 void envd_server_check(const struct envd_server *s);
 void envd_server_release(struct envd_server *s);
 
-/* Appends an answer. `headers`: lines with their ends, or "". Its length is told. */
+/* Appends an answer, with its length in a header. `headers`: lines with their ends, or "". */
 void put_answer(struct buf *out, int status, const char *headers, const void *body, size_t len);
-/* The same in chunks of one byte, with or without the chunk that ends it. */
+/* Appends an answer in chunks of one byte, with or without the chunk that ends it. */
 void put_chunked(struct buf *out, const char *headers, const struct buf *body, bool is_ended);
 
 #define IS_PROTO_STREAM "Content-Type: application/connect+proto\r\n"

@@ -1,6 +1,6 @@
 /*
- * envd_words.h - what envd says, byte by byte: written down here by hand and not with the decoder's
- * own schema.
+ * envd_words.h - answers of envd, byte by byte: written here by hand and not with the decoder's own
+ * schema.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ void put_text(struct buf *out, unsigned field, const char *text);
 void say(struct buf *out, unsigned flags, const void *message, size_t len);
 void say_end_of_stream(struct buf *out, const char *json);
 
-/* Of a command. */
+/* Events of a command. */
 void say_started(struct buf *out, uint32_t pid);
 void say_output(struct buf *out, unsigned field, const void *bytes, size_t len);
 #define SAY_OUT 1

@@ -17,7 +17,7 @@ static void tear_down(void)
 
 TestSuite(envd_files, .fini = tear_down, .timeout = 300);
 
-/* One request, answered so. */
+/* A server with this answer to one request. */
 static void given(const char *want, int status, const char *headers, const char *body)
 {
 	put_answer(&answer, status, headers, body, strlen(body));
@@ -64,7 +64,10 @@ Test(envd_files, stores_an_empty_file)
 	cr_expect(envd_fixture_asked(&f, 0, "\r\nContent-Length: 0\r\n"));
 }
 
-/* The URL says where, as for raw bytes: the form's own name of a file does not carry every byte. */
+/*
+ * The URL names the path, as for raw bytes: the form's own name of a file does not carry every
+ * byte.
+ */
 Test(envd_files, a_daemon_that_takes_forms_alone_gets_one)
 {
 	static const char head[] =

@@ -1,4 +1,4 @@
-/* What the vendor's own program keeps, and where its key goes. */
+/* The login of the vendor's own program, and the server that its key goes to. */
 #include "providers/e2b/account.h"
 #include "tests/support/scratch.h"
 

@@ -1,5 +1,6 @@
 /*
- * The way to the daemon when it does not answer. The control plane is canned; the steps are played.
+ * The way to the daemon when it does not answer. The control plane is canned, and the steps'
+ * results are given by the test.
  */
 #include "providers/e2b/e2b.h"
 #include "providers/http/client.h"
@@ -24,11 +25,11 @@ static struct canned server;
 static struct e2b *b;
 static struct error e;
 
-/* What a step answers, time after time. */
+/* The results of a step, one after the other. */
 struct play {
 	const enum err *answers;
 	size_t done;
-	bool is_done; /* it says so of itself */
+	bool is_done; /* the step reports that it is done */
 };
 
 static enum err play_step(
@@ -46,7 +47,10 @@ static void set_environment(void)
 {
 	setenv("E2B_API_URL", server.url, 1);
 	setenv("E2B_API_KEY", "e2b_s3cret", 1);
-	/* Nobody listens there. A name would be looked up, beyond the end of a test too. */
+	/*
+	 * Port 1 has no listener. A name would be looked up, which could last beyond the test's
+	 * end.
+	 */
 	setenv("E2B_SANDBOX_URL", "http://127.0.0.1:1", 1);
 	unsetenv("E2B_DEBUG");
 }
@@ -60,7 +64,7 @@ static void start_rows(const struct canned_row *rows, size_t count, enum resume_
 	cr_assert(eq(int, e2b_new(&b, &cfg, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, e2b_name(b, cfg.id, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, e2b_find(b, NULL, &e), ERR_OK), "%s", e.text);
-	/* As after an attach: by then a sandbox that is not found was there before. */
+	/* As after an attach: a sandbox that is not found from then on has existed before. */
 	b->at.has_remote = true;
 }
 #define START(rows, resume) start_rows(rows, sizeof(rows) / sizeof *(rows), resume)
@@ -122,9 +126,7 @@ Test(provider_reach, a_paused_sandbox_is_woken_and_the_step_done_again)
 
 	cr_expect(eq(int, e2b_reach(b, NULL, play_step, &p, &e), ERR_OK), "%s", e.text);
 	cr_expect(eq(sz, p.done, 2));
-	/*
-	 * Connections from before the pause are dead, and would only be noticed by their silence.
-	 */
+	/* Connections from before the pause are dead, and only their silence would show that. */
 	cr_expect(eq(u64, b->account.http->drops, drops + 1));
 }
 
@@ -222,7 +224,7 @@ Test(provider_reach, a_new_token_is_asked_for_once)
 
 	START(rows, RESUME_ON_ACCESS);
 	cr_expect(eq(int, e2b_reach(b, NULL, play_step, &renewed, &e), ERR_OK), "%s", e.text);
-	/* The same token again would be refused again. */
+	/* The token is unchanged, so it would be refused again. */
 	cr_expect(eq(int, e2b_reach(b, NULL, play_step, &refused, &e), ERR_AUTH));
 	cr_expect(eq(sz, refused.done, 1));
 }
@@ -252,7 +254,7 @@ Test(provider_reach, a_daemon_of_a_newer_major_version_is_not_too_old)
 	cr_expect(eq(int, e2b_adopt(b, &older, &e), ERR_UNSUPPORTED));
 }
 
-/* Which it may have got while it was paused. */
+/* A sandbox may get a daemon of another version while it is paused. */
 Test(provider_reach, a_daemon_of_another_version_is_addressed_anew)
 {
 	static const struct canned_row rows[] = { { LOOK, 200, RUNNING("t1"), NULL } };

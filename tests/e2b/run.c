@@ -19,7 +19,7 @@ static uint32_t started_pid;
 static int starts;
 static struct cancel cancel;
 static bool cancels_at_start;
-static int started_fd; /* told of each start */
+static int started_fd; /* an eventfd; each start adds 1 */
 static int start_takes_ms;
 
 static void tear_down(void)
@@ -75,14 +75,14 @@ static void serve(const struct buf *bytes)
 	envd_fixture_make(&f, "me", &(struct envd_row){ .want = START, .answer = bytes }, 1);
 }
 
-/* What is in `words`, with status 200, as the only answer. */
+/* Sends `words`, with status 200, as the only answer. */
 static void given_words(void)
 {
 	put_answer(&answer, 200, IS_PROTO_STREAM, words.bytes, words.len);
 	serve(&answer);
 }
 
-/* ---- What is sent ---- */
+/* ---- Requests ---- */
 
 Test(envd_run, asks_for_what_the_daemon_must_know_and_for_nothing_that_ends_the_command)
 {
@@ -209,9 +209,9 @@ Test(envd_run, what_cannot_travel_is_refused_before_anything_is_sent)
 	cr_expect(eq(int, envd_start_request(&words, &command, NULL), ERR_OK));
 }
 
-/* ---- What is heard ---- */
+/* ---- Answers ---- */
 
-/* Every trap of a good stream at once, in chunks of one byte. */
+/* A good stream with every trap at once, in chunks of one byte. */
 Test(envd_run, hears_a_command_whatever_the_chunks_and_skips_what_it_does_not_know)
 {
 	say_started(&words, 10656);
@@ -294,7 +294,7 @@ Test(envd_run, every_word_for_a_signal_has_its_number)
 		cr_expect(eq(int, envd_signal_of(rows[i].status), rows[i].number), "row %zu", i);
 }
 
-/* ---- What goes wrong ---- */
+/* ---- Faults ---- */
 
 Test(envd_run, an_error_in_the_end_frame_of_a_200_is_an_error)
 {
@@ -370,7 +370,7 @@ Test(envd_run, an_end_without_an_exit_status_makes_no_sense)
 	cr_expect(outcome.may_have_run);
 }
 
-/* As Go has it for a process that did not exit; no signal is told. */
+/* Go reports -1 for a process that did not exit; there is no signal in the event. */
 Test(envd_run, an_end_by_nobody_knows_what_makes_no_sense)
 {
 	say_started(&words, 7);
@@ -428,7 +428,7 @@ Test(envd_run, refusals_have_their_kinds_and_did_not_run)
 	}
 }
 
-/* Refused with `status` `times` times, before anything was done, and then run. */
+/* The request is refused with `status` `times` times, before the command began; then it runs. */
 static void expect_another_try(int status, size_t times)
 {
 	struct envd_row rows[ENVD_ROWS_MAX];
@@ -492,13 +492,13 @@ Test(envd_run, too_many_requests_are_tried_again)
 	expect_another_try(429, 1);
 }
 
-/* More often than a fault that passes. */
+/* The status 409 comes more often than a passing fault may. */
 Test(envd_run, a_sandbox_in_between_states_is_waited_for)
 {
 	expect_another_try(409, 5);
 }
 
-/* The pause that it asks for is longer than the deadline. */
+/* The pause that the daemon asks for is longer than the deadline. */
 Test(envd_run, a_sandbox_that_stays_in_between_is_busy_and_nothing_ran)
 {
 	static const char said[] = "{\"code\":409,\"message\":\"still transitioning\"}";
@@ -510,9 +510,9 @@ Test(envd_run, a_sandbox_that_stays_in_between_is_busy_and_nothing_ran)
 	envd_fixture_stop(&f);
 }
 
-/* ---- Once more ---- */
+/* ---- Reconnecting ---- */
 
-/* A stream that breaks `times` times, once its start was heard, and then goes well. */
+/* A stream that breaks `times` times after its start event, and then goes well. */
 static void given_breaks(struct buf *broken, int times, bool has_output)
 {
 	struct envd_row rows[ENVD_ROWS_MAX];
@@ -650,7 +650,7 @@ static const struct remote_upload upload = { .path = "/s/u", .bytes = "contents"
 
 Test(envd_run, an_upload_and_its_command_are_on_their_way_at_once)
 {
-	/* Neither is answered before the other has come. */
+	/* Each of the two requests is answered when the other has come. */
 	struct envd_row rows[2] = {
 		{ .want = "POST /files?path=/s/u", .answer = &post, .after = START },
 		{ .want = START, .answer = &answer, .after = "POST /files" }

@@ -1,8 +1,8 @@
 /*
- * What a JSON object on standard input has, for scripts that ask for it hundreds of times: an
- * interpreter begins in twenty times as long.
+ * Prints a value of the JSON on standard input, for scripts that ask hundreds of times: an
+ * interpreter takes twenty times as long to begin.
  *
- *	field NAME    the value: a text as it is, anything else as JSON; exit status 1: none
+ *	field NAME    the object's value: a text as it is, others as JSON. Exit status 1: no value
  *	field         how many values an array has
  */
 #include <json-c/json.h>
@@ -11,7 +11,7 @@
 
 #define ROOM (64 << 10)
 
-/* NULL: it is no JSON, or does not end. */
+/* NULL: the input is no JSON, or does not end. */
 static struct json_object *read_all(void)
 {
 	struct json_tokener *tokener = json_tokener_new();

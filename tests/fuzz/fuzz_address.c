@@ -1,6 +1,6 @@
 /*
- * What follows the colon of a source, as the providers read it who have IDs of their own form: an
- * ID is a part of it from its beginning, and what follows it is nothing or a colon.
+ * The text behind the colon of a source, as the providers with IDs of their own form read it: an ID
+ * is a part of it from its beginning, and is followed by nothing or a colon.
  */
 #include "providers/provider.h"
 

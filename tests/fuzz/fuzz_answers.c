@@ -1,8 +1,8 @@
 /*
- * What a client is sent: every decoder of an answer, and whole answers to a client's calls.
+ * Answers to a client: every decoder of an answer, and whole answers to a client's calls.
  *
- * A record has one spelling, so whatever is decoded must encode to the same bytes again. Of the
- * input's first byte, bits 0, 1 and 3 choose the verb that is asked, and bit 2 whether the rest is
+ * A record has one spelling, so a decoded record must encode to the same bytes again. Of the
+ * input's first byte, bits 0, 1 and 3 choose the verb of the request, and bit 2 whether the rest is
  * a stream of frames or the records of one.
  */
 #include "providers/base/base64.h"
@@ -116,7 +116,10 @@ static bool receive_request(int fd, struct frame *f)
 
 	if (recv(fd, header, sizeof header, MSG_WAITALL) != sizeof header)
 		return false;
-	/* What is asked below fits one read; one of no bytes would wait for the next request. */
+	/*
+	 * The requests below have answers that fit one read; a read of no bytes would wait for the
+	 * next request.
+	 */
 	return frame_decode(header, f, NULL) == ERR_OK && f->len <= sizeof dropped &&
 		(!f->len || recv(fd, dropped, f->len, MSG_WAITALL) == (ssize_t)f->len);
 }

@@ -1,7 +1,6 @@
 /*
- * What the service of an Agent Infra Sandbox answers to commands: results, pieces of output,
- * sessions and refusals, their fields as the input says or any text. The input's first byte says
- * how the command is run.
+ * Answers of an Agent Infra Sandbox to commands: results, pieces of output, sessions and refusals,
+ * their fields as the input says or any text. The input's first byte says how the command is run.
  */
 #include "tests/fuzz/scripted_exchange.h"
 

@@ -1,10 +1,10 @@
 /*
- * What E2B's daemon says: envelopes in pieces, what compressed ones hold, the messages in them, and
- * its refusals.
+ * Answers of E2B's daemon: envelopes in pieces, the contents of compressed ones, the messages in
+ * them, and refusals.
  *
  * The first byte of the input says how long the pieces are, and with its highest bit whether
- * messages may be compressed; the rest is a stream, then a refusal. Pieces must not matter: read at
- * once, the same comes out.
+ * messages may be compressed; the rest is a stream, then a refusal. Pieces must not matter: a read
+ * at once has an equal result.
  */
 #include "providers/e2b/envd_process.h"
 #include "providers/e2b/envelope.h"
@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* All that a stream had to say, to be compared. */
+/* The contents of a stream, to be compared. */
 struct hearing {
 	struct buf received;
 };

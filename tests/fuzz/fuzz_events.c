@@ -1,6 +1,6 @@
 /*
- * What Runloop streams of a command: server-sent events in pieces. The input's first byte says how
- * long these are; what comes out must not depend on it.
+ * Runloop's stream of a command: server-sent events in pieces. The input's first byte says how long
+ * the pieces are; the result must not depend on it.
  */
 #include "providers/base/cleanup.h"
 #include "providers/runloop/devbox_events.h"
@@ -20,7 +20,7 @@ static enum err keep(
 	return buf_check(kept, "output", e);
 }
 
-/* Anything but ERR_OK ends it, as it ends the request. */
+/* An error ends the stream, as it ends the request. */
 static enum err receive(
 	struct buf *kept, bool *is_idle, const uint8_t *data, size_t size, size_t step)
 {

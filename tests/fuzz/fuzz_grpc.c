@@ -1,7 +1,7 @@
 /*
- * What Modal's servers say: messages in pieces, and how a call ended. The input's first byte says
+ * Streams of Modal's servers: messages in pieces, and how a call ended. The input's first byte says
  * how long the pieces are, which must not matter. The rest is a stream, the text of either trailer,
- * and what is in grpc-status-details-bin.
+ * and the contents of grpc-status-details-bin.
  */
 #include "providers/base/base64.h"
 #include "providers/base/cleanup.h"
@@ -19,7 +19,7 @@ static void must(bool holds)
 		abort();
 }
 
-/* All messages that are whole, each behind its length. */
+/* Takes all whole messages, each behind its length. */
 static enum err take_all(struct grpc_frames *f, struct buf *received, struct error *e)
 {
 	const unsigned char *bytes;

@@ -1,10 +1,10 @@
 /*
- * A segment of a journal, damaged in any way: it is read up to where it can be, what it says of its
- * entries holds, and it is used again.
+ * A segment of a journal, damaged in any way: it is read up to the damage, its entries are
+ * consistent, and it is used again.
  *
- * Input: the first byte says what the rest is. 0: the bytes of a segment. Else records of which the
- * hashes are made right here, since nobody guesses them: each the type, the number it carries, the
- * lengths of its text and data, and both.
+ * Input: the first byte says what the rest is. 0: the bytes of a segment. Else records whose hashes
+ * are made here, since no fuzzer guesses them: each the type, the number it carries, the lengths of
+ * its text and data, and both.
  */
 #include "cache/journal/segment.h"
 #include "providers/base/buf.h"
@@ -23,7 +23,7 @@ struct input {
 	size_t len;
 };
 
-/* Up to *len bytes of it. */
+/* Takes up to *len bytes of the input. */
 static const uint8_t *next(struct input *in, size_t *len)
 {
 	const uint8_t *bytes = in->bytes;
@@ -71,7 +71,7 @@ static int file_of(struct input in)
 	return fd;
 }
 
-/* ---- What is made of it ---- */
+/* ---- Results ---- */
 
 static void check_change(const struct segment *s, const struct segment_slot *slot)
 {

@@ -1,7 +1,6 @@
 /*
- * What control planes say: JSON, and what each vendor reads of it; a time; a header; the text of a
- * shell between marks. The input's first byte says which; what is read must be sound whatever was
- * said.
+ * Answers of control planes: JSON, and how each vendor reads it; a time; a header; the text of a
+ * shell between marks. The input's first byte says which; the result must be sound for any text.
  */
 #include "providers/aio/verdict.h"
 #include "providers/base/cleanup.h"
@@ -41,7 +40,7 @@ static void read_devbox(struct json_object *json)
 		must(devbox_is_id(devbox.id) && devbox.phase <= DEVBOX_ENDED);
 }
 
-/* A refusal is one, whatever its words are. */
+/* A refusal stays an error, whatever its words are. */
 static void read_refusal(struct json_object *json, const struct buf *text)
 {
 	const struct rest r = { .vendor = "vendor" };
@@ -90,7 +89,7 @@ static void read_json(const struct buf *text)
 	read_plane(text);
 }
 
-/* Each line a header; what was kept can be found. */
+/* Each line is a header; one that was kept can be found. */
 static void read_fields(const struct buf *text)
 {
 	AUTO_BUF struct buf fields = BUF_INIT(FIELDS_MAX);

@@ -1,8 +1,8 @@
 /*
- * What Modal's control plane and its workers answer: messages of every type that is read of them,
- * field by field as the input says or as any bytes, in pieces, one, none or several in an answer,
- * with any end; and what sandboxfs makes of them, from the list of sandboxes to the output of a
- * program. The input's first byte says what is asked.
+ * Answers of Modal's control plane and its workers: messages of every type that is read, field by
+ * field as the input says or as any bytes, in pieces, one, none or several in an answer, with any
+ * end. They pass through all that sandboxfs does with them, from the list of sandboxes to the
+ * output of a program. The input's first byte says which call is made.
  */
 #include "tests/fuzz/scripted_exchange.h"
 
@@ -146,7 +146,7 @@ static void put_answer(struct buf *out, const char *url)
 	buf_add(out, bytes, len);
 }
 
-/* So many messages, each behind its length; or anything. */
+/* So many messages, each behind its length; or any bytes. */
 static void script_answer(const char *url, struct buf *body)
 {
 	uint8_t how = script_byte();
@@ -171,7 +171,7 @@ static void script_answer(const char *url, struct buf *body)
 	}
 }
 
-/* ---- What is asked ---- */
+/* ---- Calls ---- */
 
 static char server_url[] = "https://localhost:1", id[] = "ak-0", secret[] = "as-0", none[] = "",
 	    version[] = "2025.06";

@@ -1,7 +1,7 @@
 /*
- * What a sandbox's shell reports at an attach, and the helper's hello behind that. The first byte
- * says how long the pieces are, which must not matter, the second how the shell ended, in what
- * coding the answer comes and what standard error takes: the rest is the output.
+ * The report of a sandbox's shell at an attach, and the helper's hello behind it. The first byte
+ * says how long the pieces are, which must not matter; the second says how the shell ended, the
+ * coding of the answer and what standard error takes. The rest is the output.
  */
 #include "providers/remote/script.h"
 
@@ -40,7 +40,7 @@ static enum err run(void *context, const struct call *call, const char *const *a
 	return kind;
 }
 
-/* What is used in paths and commands is a path. */
+/* Each field that paths and commands are made of is a path. */
 static void check(const struct remote_report *r)
 {
 	must(r->state <= REMOTE_READY && strlen(r->why) < sizeof r->why);

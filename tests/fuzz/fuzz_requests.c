@@ -1,8 +1,8 @@
 /*
- * What a helper is sent: every decoder of a request, and a whole stream served on a scratch
+ * Requests to a helper: every decoder of a request, and a whole stream served on a scratch
  * directory.
  *
- * A request has one spelling, so whatever is decoded must encode to the same bytes again.
+ * A request has one spelling, so a decoded request must encode to the same bytes again.
  */
 #include "providers/base/cleanup.h"
 #include "providers/helper/serve.h"
@@ -18,7 +18,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* No file grows beyond this, whatever is asked. */
+/* No file grows beyond this, whatever the request. */
 #define FILE_MAX (256 * 1024)
 
 static char scratch[] = "/tmp/fuzz_requests-XXXXXX";

@@ -1,9 +1,9 @@
 /*
- * What lies on the local disk beside the blocks, damaged in any way: the table of file versions,
- * the filter of names and the sum of what blocks take.
+ * Files on the local disk next to the blocks, damaged in any way: the table of file versions, the
+ * filter of names and the sum of the blocks' sizes.
  *
- * Whatever stood there, what is noted from then on is found, and nothing else is found by its
- * place.
+ * Whatever their contents were, a record that is added from then on is found, and no other record
+ * is found in its place.
  */
 #include "cache/blocks/budget.h"
 #include "cache/blocks/filter.h"

@@ -1,7 +1,7 @@
 /*
- * Answers and events of a sandbox that lies about what stands where, and changes of ours among
- * them: the input is a row of steps of four bytes each, on few names and few inodes. The tree stays
- * a tree, and every walk in it ends.
+ * Answers and events of a sandbox that lies about names and inodes, and local changes among them:
+ * the input is a row of steps of four bytes each, on few names and few inodes. The tree stays a
+ * tree, and every walk in it ends.
  */
 #include "cache/tree/tree.h"
 
@@ -17,10 +17,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct world {
 	struct tree *tree;
-	struct inode *held[HELD]; /* as a kernel has them; the first is the root */
+	struct inode *held[HELD]; /* inodes as a kernel has them; the first is the root */
 	struct tree_scope scopes[2];
 	bool is_changing[2];
-	uint64_t seen[4]; /* of questions that are not answered yet */
+	uint64_t seen[4]; /* tree_seen() when each request without an answer left */
 };
 
 static void must(bool holds)
@@ -55,7 +55,7 @@ static struct tree_news news_of(uint8_t byte)
 		.name_until_ms = byte & 2 ? LATER : 0 };
 }
 
-/* In place of one that the kernel forgets. */
+/* The kernel gets the inode, and forgets the one in its slot. */
 static void hold(struct world *w, uint8_t slot, struct inode *i)
 {
 	struct inode **at = &w->held[1 + slot % (HELD - 1)];
@@ -116,7 +116,7 @@ static void receive(struct world *w, const uint8_t *step)
 	tree_apply_event(w->tree, &event);
 }
 
-/* Begins, or ends with an answer. */
+/* Begins a change, or ends one with an answer. */
 static void change(struct world *w, const uint8_t *step)
 {
 	unsigned n = step[1] & 1;
@@ -177,7 +177,7 @@ static void take(struct world *w, const uint8_t *step)
 	}
 }
 
-/* Up and down. */
+/* Walks up and down the tree. */
 static void walk(struct world *w)
 {
 	size_t count = 0;
@@ -185,7 +185,7 @@ static void walk(struct world *w)
 
 	must(starts);
 	for (size_t n = 0; n < count; n++) {
-		/* No more than there are steps. */
+		/* A path has no more names than there are steps. */
 		must(strlen(starts[n].path) <= 2 * STEPS_MAX);
 		tree_start_release(w->tree, &starts[n]);
 	}

@@ -1,8 +1,8 @@
 /*
- * scripted_exchange.h - the exchanges of providers/http/http.h, with answers that the fuzzer's
- * input tells and no network: for a program that is linked without providers/http/exchange.c.
+ * scripted_exchange.h - the exchanges of providers/http/http.h, with answers from the fuzzer's
+ * input and no network: for a program that is linked without providers/http/exchange.c.
  *
- * A target says by script_answer() what comes as the body of each answer. The status, the fields,
+ * A target defines script_answer(), which makes the body of each answer. The status, the fields,
  * the pieces in which the body comes and whether the connection breaks are the input's. Pauses take
  * no time, and a target that pauses for ever is interrupted.
  */
@@ -18,7 +18,7 @@
 
 #define SCRIPT_PAUSES_MAX 40
 
-/* What is left of the input; zeros behind its end. */
+/* The rest of the input; zeros follow its end. */
 static struct script {
 	const uint8_t *bytes;
 	size_t left;
@@ -33,7 +33,7 @@ static uint8_t script_byte(void)
 	return *script.bytes++;
 }
 
-/* At most `max` bytes; *len says how many. */
+/* Takes at most `max` bytes; *len is set to their number. */
 static const uint8_t *script_bytes(size_t max, size_t *len)
 {
 	const uint8_t *bytes = script.bytes;
@@ -56,7 +56,7 @@ static char *script_text(size_t max)
 static void script_answer(const char *url, struct buf *body);
 
 struct scripted_exchange {
-	struct http_exchange x; /* first: http_exchange is this */
+	struct http_exchange x; /* first, since an http_exchange is cast to this */
 	struct buf body, piece;
 	size_t at, step;
 	int status;
@@ -117,7 +117,7 @@ enum err http_read(struct http_exchange *x, const struct call *call, const void 
 	return ERR_OK;
 }
 
-/* The script ends each answer, so that there is nothing to wait for. */
+/* The script ends each answer, so no answer has to be waited for. */
 bool http_is_ending(const struct http_exchange *x, const struct call *call)
 {
 	(void)x, (void)call;
@@ -203,7 +203,7 @@ static bool script_is_over(void)
 	return script.pauses++ >= SCRIPT_PAUSES_MAX;
 }
 
-/* In the place of call_sleep() and poll() (the linker's --wrap). */
+/* In place of call_sleep() and poll() (the linker's --wrap). */
 enum err __wrap_call_sleep(const struct call *call, int64_t ms, struct error *e);
 enum err __wrap_call_sleep(const struct call *call, int64_t ms, struct error *e)
 {

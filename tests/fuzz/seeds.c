@@ -300,11 +300,11 @@ static void save_answers(const char *dir)
 	}
 }
 
-/* ---- What E2B's daemon says: how it is cut in the first byte, then a stream ---- */
+/* ---- Answers of E2B's daemon: how they are cut in the first byte, then a stream ---- */
 
 static void save_connect(const char *dir)
 {
-	/* As they were captured: a start, output, the end of a command. */
+	/* Captured messages: a start, output, the end of a command. */
 	static const struct {
 		const char *message;
 		size_t len;
@@ -334,7 +334,7 @@ static void save_connect(const char *dir)
 	save(dir, "fuzz_connect", "packed", &packed);
 }
 
-/* ---- What lies beside stored blocks ---- */
+/* ---- Files next to stored blocks ---- */
 
 static void save_stored(const char *dir)
 {
@@ -452,10 +452,7 @@ static void save_grpc(const char *dir)
 	save(dir, "fuzz_grpc", "wish", &wish);
 }
 
-/*
- * ---- What a shell reports at an attach: how it is cut and how it ended, its fields, the hello
- * ----
- */
+/* A shell's report at an attach: how it is cut and how the shell ended, its fields, the hello */
 
 static void add_field(struct buf *out, const char *field)
 {
@@ -531,7 +528,7 @@ static void save_modal(const char *dir)
 
 /* ---- Texts; the first byte says how large their pieces are, or what they are ---- */
 
-/* What a good answer is made of, by tests/fuzz/scripted_exchange.h: each letter is a choice. */
+/* Choices of tests/fuzz/scripted_exchange.h, a letter each, that make a good answer. */
 #define SCRIPT "xPdddddddddddddd<ddddddPhhhhhhhhPddddddnddddxxxxPd"
 
 static const struct {

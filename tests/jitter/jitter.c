@@ -1,11 +1,12 @@
 /*
- * jitter.c - delays some calls of the programs it is preloaded into, as a busy machine does
- * (make test JITTER=SEED): what is right only while a thread is quick enough shows in a few runs.
+ * jitter.c - delays some calls of the programs it is preloaded into, as a busy machine does (make
+ * test JITTER=SEED): code that is right only while a thread is quick enough fails within a few
+ * runs.
  *
  * Some threads are slow often, most now and then, and some run only when a core has nothing else to
  * do: such a thread stops anywhere, also between two lines of a test. In each process some places
- * of the code are slow every other time, so that what must not be slow just there shows. No two
- * runs are the same, whatever the seed.
+ * of the code are slow every other time, so that a place that must not be slow shows. No two runs
+ * are equal, whatever the seed.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -32,12 +33,12 @@
 #define IDLE_WAIT_MAX_NS    5000000000 /* for a core, in all: see may_wait_longer() */
 #define IDLE_LOOKS_ONE_IN   8          /* calls of such a thread */
 #define SLOW_SITES_ONE_IN   32
-#define SITE_SLOW_ONE_IN    2        /* call there */
-#define SITE_US             20000    /* at most, of them */
-#define SITE_DELAYS_MAX     300      /* of a process: some sites are called a million times */
-#define UNIT_US_MAX         10000000 /* of a unit's test, together: some make a million calls */
-#define LONG_ONE_IN         64       /* a delay of them is */
-#define LONG_TIMES          20       /* as long */
+#define SITE_SLOW_ONE_IN    2        /* one call in so many, at a slow site */
+#define SITE_US             20000    /* a delay's maximum at a slow site */
+#define SITE_DELAYS_MAX     300      /* in one process: some sites are called a million times */
+#define UNIT_US_MAX         10000000 /* in all, for a unit's test: some make a million calls */
+#define LONG_ONE_IN         64       /* one delay in so many is long */
+#define LONG_TIMES          20       /* a long delay is so many times as long */
 
 struct thread {
 	uint64_t random; /* 0: not begun */
@@ -117,7 +118,7 @@ static bool may_be_delayed(uint64_t us)
 		atomic_fetch_sub(&unit_left_us, (int64_t)us) > 0;
 }
 
-/* The same for all threads of a process, and another in each process. */
+/* A site is slow for all threads of a process; each process has other slow sites. */
 static bool is_slow_site(const void *caller)
 {
 	uint64_t mixed =
@@ -158,7 +159,9 @@ static void delay(unsigned one_in, unsigned most_us, const void *caller)
 	errno = saved;
 }
 
-/* Of x86_64's functions on conditions glibc has an older form, too, which dlsym() would find. */
+/*
+ * For x86_64 glibc has an older form of the functions on conditions, too, which dlsym() would find.
+ */
 #define CONDITIONS "GLIBC_2.3.2"
 
 static void *real(const char *name)

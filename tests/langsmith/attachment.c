@@ -1,11 +1,14 @@
-/* Who may start a sandbox that stopped, and how it is known to be gone. The steps are played. */
+/*
+ * Which requests may start a sandbox that stopped, and how its end is found. The steps' results are
+ * given by the test.
+ */
 #include "tests/langsmith/fixture.h"
 
 TestSuite(langsmith_reach, .fini = fixture_end, .timeout = 300);
 
 static const struct call background = { .is_background = true };
 
-/* What a step answers, time after time. */
+/* The results of a step, one after the other. */
 struct play {
 	const enum err *answers;
 	size_t done;
@@ -26,7 +29,7 @@ static enum err reach(const struct call *call, struct play *p)
 	return langsmith_reach(sandbox, call, play_step, p, &e);
 }
 
-/* As if nobody had used it from here for as long as it may be idle. */
+/* As if no request had gone from here for longer than the sandbox may be idle. */
 static void let_time_pass(void)
 {
 	sandbox->used_ms -= 600 * 1000;
@@ -45,14 +48,14 @@ Test(langsmith_reach, what_works_asks_nobody)
 	cr_expect(eq(str, e.text, "the data plane"));
 }
 
-/* The answer before was just now, however long ago that is on a busy machine. */
+/* Makes the last answer a recent one, however long ago it is on a busy machine. */
 static void be_just_now(int64_t asked_ms)
 {
 	cr_expect(sandbox->ran_ms || monotonic_ms() - asked_ms >= 500);
 	sandbox->ran_ms = monotonic_ms() + 600 * 1000;
 }
 
-/* The router starts what any request is for. */
+/* The router starts a stopped sandbox for any request. */
 Test(langsmith_reach, what_must_start_nothing_looks_first)
 {
 	static const struct canned_row rows[] = { FOUND, { LOOK, 200, box_ready, NULL },
@@ -65,7 +68,7 @@ Test(langsmith_reach, what_must_start_nothing_looks_first)
 	asked_ms = monotonic_ms();
 	cr_expect(eq(int, reach(&background, &p), ERR_OK), "%s", e.text);
 	be_just_now(asked_ms);
-	/* What was cut off says that it may have stopped. */
+	/* A request that was cut off is a sign that the sandbox may have stopped. */
 	cr_expect(eq(int, reach(&background, &p), ERR_UNREACHABLE));
 	cr_expect(eq(int, reach(&background, &p), ERR_OK), "%s", e.text);
 	sandbox->ran_ms -= 1000;
@@ -88,14 +91,15 @@ Test(langsmith_reach, a_user_starts_what_stopped_meanwhile)
 	FIND(rows);
 	let_time_pass();
 	cr_expect(eq(int, reach(NULL, &p), ERR_OK), "%s", e.text);
-	/* And it is known to run. */
+	/* The sandbox is known to run now, so no request asks. */
 	cr_expect(eq(int, reach(NULL, &p), ERR_OK), "%s", e.text);
 }
 
 #define TOO_MANY "{\"detail\":{\"error\":\"QuotaExceeded\",\"message\":\"cpu limit reached\"}}"
 
 /*
- * Nothing was started by then, so it is asked again when the service says, as often as any request.
+ * No start has happened by then, so the request is repeated when the service says, as often as any
+ * request.
  */
 Test(langsmith_reach, a_start_that_is_one_too_many_is_tried_again_when_the_service_says)
 {
@@ -117,7 +121,7 @@ Test(langsmith_reach, a_start_that_is_one_too_many_is_tried_again_when_the_servi
 	cr_expect(ge(i64, monotonic_ms() - began_ms, 1000));
 }
 
-/* It would be waited for in vain: nobody else starts it. */
+/* Waiting for the sandbox would be in vain: only this request starts it. */
 Test(langsmith_reach, a_start_that_always_exceeds_the_quota_is_reported)
 {
 	static const struct canned_row rows[] = {
@@ -298,7 +302,7 @@ Test(langsmith_reach, the_key_goes_to_no_data_plane_in_the_clear)
 	cr_expect(eq(int, langsmith_find(sandbox, NULL, &e), ERR_PROTOCOL));
 }
 
-/* ---- Its end ---- */
+/* ---- End of a sandbox ---- */
 
 #define EXECUTE "POST /dp/opaque/execute "
 #define DONE    "{\"stdout\":\"\",\"stderr\":\"\",\"exit_code\":0}"

@@ -1,4 +1,4 @@
-/* The control plane's answers, and what is asked of it. */
+/* The control plane's answers, and the requests to it. */
 #include "providers/base/cleanup.h"
 #include "tests/langsmith/fixture.h"
 

@@ -1,4 +1,4 @@
-/* GET /download: whole, and from where it broke off. */
+/* GET /download: whole, and from the byte where it broke off. */
 #include "providers/langsmith/files.h"
 #include "tests/langsmith/fixture.h"
 
@@ -12,9 +12,9 @@ TestSuite(langsmith_download, .fini = fixture_end, .timeout = 300);
 #define REST     "Content-Range: bytes 5-9/10\r\n"
 
 static struct kept kept;
-static uint64_t done_behind; /* as the last fetch left it */
+static uint64_t done_behind; /* the `done` of the last fetch */
 
-/* What is left of it when `done` bytes of the version `tag` came before a connection broke. */
+/* Fetches the rest of the version `tag`, where `done` bytes came before a connection broke. */
 static enum err fetch_rest(uint64_t done, const char *tag)
 {
 	struct file_fetch f = {
@@ -63,8 +63,8 @@ Test(langsmith_download, goes_on_by_a_range_of_its_version)
 Test(langsmith_download, another_version_is_never_appended)
 {
 	static const struct canned_row rows[] = {
-		FOUND, { DOWNLOAD, 200, "abcdefghij", V2 }, /* If-Range did not hold */
-		{ DOWNLOAD, 206, "fghij", V2 REST },        /* or was not looked at */
+		FOUND, { DOWNLOAD, 200, "abcdefghij", V2 }, /* If-Range did not match */
+		{ DOWNLOAD, 206, "fghij", V2 REST },        /* the server ignored If-Range */
 	};
 
 	FIND(rows);

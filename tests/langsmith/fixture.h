@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define KEY "lsv2_s3cret"
-/* Of the control plane, for rows. */
+/* Requests to the control plane, for rows. */
 #define BOXES     "/api/v2/sandboxes/boxes"
 #define LOOK      "GET " BOXES "/b1 "
 #define START_BOX "POST " BOXES "/b1/start "
@@ -24,11 +24,11 @@ extern struct canned server;
 extern struct langsmith *sandbox;
 extern struct error e;
 
-/* No provider: the rows are for requests of another kind. */
+/* Starts the server without a provider: the rows are for requests of another kind. */
 void fixture_serve(const struct canned_row *rows, size_t count);
 #define SERVE(rows) fixture_serve(rows, sizeof(rows) / sizeof *(rows))
 
-/* The first row, of every test that finds the sandbox: it is ready. */
+/* The first row of every test that finds the sandbox: it is ready. */
 #define FOUND                                                                                      \
 	{                                                                                          \
 		LOOK, 200, box_ready, NULL                                                         \
@@ -48,10 +48,10 @@ void fixture_end(void);
 bool request_has(size_t request, const char *text);
 const char *request_body(size_t request);
 
-/* A sink that keeps what comes. */
+/* A sink that keeps the output. */
 struct kept {
-	char out[4096], err_out[256]; /* as much of it as fits */
+	char out[4096], err_out[256]; /* as many bytes as fit */
 	size_t out_len;
-	enum err refusal; /* what it says instead */
+	enum err refusal; /* the sink's answer; ERR_OK: it keeps the output */
 };
 enum err keep(void *context, enum stream stream, const void *bytes, size_t len, struct error *why);

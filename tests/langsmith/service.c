@@ -1,4 +1,4 @@
-/* Over the test server: what only a server can show. */
+/* Over the test server: behaviour that only a server can show. */
 #include "tests/langsmith/fixture.h"
 #include "tests/support/runner.h"
 #include "tests/support/vendor_server.h"
@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 /*
- * Much more than what waits for its reader (HTTP_WINDOW), so some of it was read when a connection
- * breaks half-way.
+ * Much more than the client buffers for its reader (HTTP_WINDOW), so some of it was read when a
+ * connection breaks half-way.
  */
 #define FILE_LEN ((size_t)8 * 1024 * 1024)
 #define ADMIN    "SANDBOXFS_TEST_LANGSMITH_ADMIN"
@@ -31,7 +31,9 @@ void runner_ends(void)
 	vendor_server_stop(&service);
 }
 
-/* Whoever made it: the requests of one kind since the last reset, or what was posted. */
+/*
+ * Asks the server's admin port: for the requests of one kind since the last reset, or with a body.
+ */
 static struct json_object *admin(enum http_method method, const char *path, const char *body)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;

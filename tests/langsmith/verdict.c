@@ -1,4 +1,4 @@
-/* What failures mean: the four forms, statuses and types of both planes. */
+/* The meaning of failures: the four forms, statuses and types of both planes. */
 #include "providers/langsmith/verdict.h"
 
 #include <criterion/criterion.h>
@@ -69,7 +69,10 @@ Test(langsmith_verdict, kinds)
 		{ DATA, 403, TYPED("PermissionDenied", "open /x: permission denied"), ERR_DENIED },
 		{ CONTROL, 404, TYPED("ResourceNotFound", "no such"), ERR_NOT_FOUND },
 		{ DATA, 404, TYPED("FileNotFound", "/x"), ERR_NOT_FOUND },
-		/* Of the sandbox: nothing was done, and the control plane knows more. */
+		/*
+		 * The sandbox is not found: the request did nothing, and the control plane knows
+		 * more.
+		 */
 		{ DATA, 404, "{\"error\":\"NotFound\",\"message\":\"sandbox not found\"}",
 			ERR_GONE },
 		{ DATA, 404, "", ERR_GONE },

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The longest that every account may ask for; a run takes some minutes. */
+/* The longest lifetime that every account may ask for; a run takes some minutes. */
 #define LIFETIME_S 3600
 
 static void put_off_signals(void)

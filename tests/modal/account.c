@@ -33,7 +33,7 @@ static void tear_down(void)
 
 TestSuite(modal_settings, .init = set_up, .fini = tear_down, .timeout = 300);
 
-/* Its path; the caller frees it. */
+/* Writes the file and returns its path; the caller frees it. */
 static char *write_file(const char *name, const char *text)
 {
 	AUTO_CLOSE int fd = -1;
@@ -228,7 +228,7 @@ Test(modal_settings, a_file_that_makes_no_sense_is_named)
 	cr_expect(ne(ptr, strstr(e.text, path), NULL), "%s", e.text);
 }
 
-/* ---- Whose server the profile's secret goes to ---- */
+/* ---- The server that the profile's secret goes to ---- */
 
 Test(modal_settings, the_default_profile_is_taken_where_none_is_active)
 {

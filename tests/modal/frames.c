@@ -1,4 +1,4 @@
-/* Messages in a stream of bytes, in whatever pieces it comes, and those that are refused. */
+/* Messages in a stream of bytes, in any pieces, and messages that are refused. */
 #include "providers/base/cleanup.h"
 #include "providers/modal/grpc_frames.h"
 

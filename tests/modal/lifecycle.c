@@ -100,13 +100,13 @@ Test(modal_life, a_new_sandbox_has_what_was_asked_for)
 	cr_expect(eq(int, provider_info(server.p, NULL, &info, &e), ERR_OK), "%s", e.text);
 	cr_expect(le(i64, info.expires_s, 1000));
 	cr_expect(info.expires_s > 700);
-	/* No call gives it more; that it ends sooner than was asked for is told. */
+	/* No call prolongs the sandbox; an end sooner than asked for is reported. */
 	cr_expect(eq(int, provider_extend(server.p, NULL, 60, &e), ERR_OK), "%s", e.text);
 	cr_expect(eq(int, provider_extend(server.p, NULL, 5000, &e), ERR_UNSUPPORTED));
 	delete (id);
 }
 
-/* The service's own five minutes would end it under a mount. */
+/* The service's default of five minutes would end the sandbox under a mount. */
 Test(modal_life, without_a_wish_it_lives_as_long_as_it_may)
 {
 	const struct provider_config cfg = { 0 };
@@ -202,14 +202,17 @@ Test(modal_life, a_token_serves_while_no_other_can_be_had)
 	for (int i = 0; i < 10; i++)
 		cr_expect(eq(int, provider_info(server.p, NULL, &info, &e), ERR_OK), "%s", e.text);
 	asked = modal_server_count(&server, "AuthTokenGet");
-	/* A renewal asks four times; the pauses decide how many there are, not the ten calls. */
+	/* A renewal is four requests; the pauses limit their number, not the ten calls. */
 	cr_expect(asked >= 4 && asked % 4 == 0, "%ld", asked);
 	cr_expect(asked <= 4 * renewals_within(monotonic_ms() - began_ms), "%ld", asked);
 	modal_server_post(&server, "/skew/700");
 	cr_expect(ne(int, provider_info(server.p, NULL, &info, &e), ERR_OK), "it has expired");
 }
 
-/* What ends when stands in the list alone, which the service wants to be asked for by app. */
+/*
+ * Only the list of sandboxes has a sandbox's end, and the service wants an app in the list's
+ * request.
+ */
 Test(modal_life, its_end_is_looked_for_in_its_own_app)
 {
 	const struct provider_config cfg = { .app = "another.app", .lifetime_s = 1200 };
@@ -280,7 +283,7 @@ Test(modal_life, all_pages_are_listed_and_both_versions)
 	cr_expect(eq(uint, listed(), 0));
 }
 
-/* The service wants each list to be that of an app. */
+/* The service wants an app in each list's request. */
 Test(modal_life, a_list_is_that_of_every_app_that_may_have_sandboxes)
 {
 	char ids[3][128];
@@ -397,7 +400,7 @@ Test(modal_life, oauth_signs_in)
 
 	unsetenv("MODAL_TOKEN_ID");
 	unsetenv("MODAL_TOKEN_SECRET");
-	/* Those of tests/servers/modal/access.mjs. */
+	/* The credentials are those of tests/servers/modal/access.mjs. */
 	setenv("MODAL_OAUTH_REFRESH_TOKEN", "rt-0123456789abcdef", 1);
 	setenv("MODAL_OAUTH_CLIENT_ID", "oc-0123456789abcdef", 1);
 	setenv("MODAL_OAUTH_CLIENT_SECRET", "os-0123456789abcdef", 1);
@@ -408,7 +411,10 @@ Test(modal_life, oauth_signs_in)
 	cr_expect(eq(ptr, strstr(e.text, "os-another"), NULL), "%s", e.text);
 }
 
-/* How often the list of apps was asked for, while the server wishes for `seconds` each time. */
+/*
+ * How often the list of apps was asked for, where the server asks for a pause of `seconds` each
+ * time.
+ */
 static long asked_with_wishes(int status, double seconds, int times, enum err want)
 {
 	const struct provider_config cfg = { 0 };

@@ -1,6 +1,6 @@
 /*
- * modal_server.h - Modal's test server, for one test: started and announced, asked and troubled
- * through its admin port.
+ * modal_server.h - Modal's test server, for one test: started, announced in the environment, and
+ * controlled through its admin port.
  */
 #pragma once
 
@@ -9,11 +9,11 @@
 
 struct modal_server {
 	struct vendor_server server;
-	char id[128];       /* of a sandbox that is there */
+	char id[128];       /* the ID of the sandbox that modal_server_attach() made */
 	struct provider *p; /* attached to it; NULL: not yet */
 };
 
-/* Skips the test where no server can be. */
+/* Skips the test where no server can run. */
 void modal_server_start(struct modal_server *s);
 void modal_server_stop(struct modal_server *s);
 
@@ -25,12 +25,14 @@ void modal_server_attach(struct modal_server *s);
  */
 void modal_server_fault(struct modal_server *s, const char *method, const char *action, int times);
 void modal_server_mend(struct modal_server *s);
-/* How many calls of this method came since the last reset; NULL: of all. */
+/* How many calls of this method came since the last reset; NULL: of all methods. */
 long modal_server_count(struct modal_server *s, const char *method);
 void modal_server_reset(struct modal_server *s);
 /* POST without a body. */
 void modal_server_post(struct modal_server *s, const char *path);
-/* Whether the sandboxes were sent this text, or have it in a file. */
+/* Whether the sandboxes received this text, or have it in a file. */
 bool modal_server_received(struct modal_server *s, const char *text);
-/* What this command prints; fails the test unless it ends well. The caller frees it. */
+/*
+ * Runs the command and returns its output; fails the test unless it ends well. The caller frees it.
+ */
 char *modal_server_run(struct modal_server *s, const char *command);

@@ -1,4 +1,7 @@
-/* How calls end, on Modal's wire: what is repeated, what is renewed, what goes on where it was. */
+/*
+ * How calls end, on Modal's wire: which are repeated, which are renewed, which go on where they
+ * were.
+ */
 #include "providers/base/cleanup.h"
 #include "providers/modal/modal.h"
 #include "tests/modal/modal_server.h"
@@ -162,7 +165,7 @@ Test(modal_calls, an_http_status_without_grpcs_own_is_somebody_elses)
 	}
 }
 
-/* Were it a link that broke, it would be asked again. */
+/* A break of the link would be answered by another request. */
 Test(modal_calls, a_status_counts_also_when_the_stream_is_reset_behind_it)
 {
 	struct error e = { 0 };
@@ -257,11 +260,11 @@ Test(modal_calls, output_goes_on_where_it_was_cut)
 	expect_said("true", "");
 	modal_server_fault(
 		&server, "TaskExecStdioRead", "{\"type\":\"cut_after\",\"bytes\":100000}", 3);
-	/* The stream that is there has no fault; a cut connection brings another. */
+	/* The open stream has no fault; a cut connection brings another. */
 	modal_server_fault(&server, "TaskExecStdinWrite", "{\"type\":\"cut\"}", 1);
 	for (int i = 1; i <= 100000; i++)
 		buf_printf(&want, "%d\n", i);
-	/* More than one message lies before each cut. */
+	/* Each cut comes after more than one message. */
 	expect_said("seq 1 100000", buf_text(&want));
 	cr_expect(ge(long, modal_server_count(&server, "TaskExecStdioRead"), 4));
 }
@@ -272,7 +275,7 @@ Test(modal_calls, the_program_is_kept_through_many_failures_in_a_row)
 	modal_server_reset(&server);
 	modal_server_fault(
 		&server, "TaskExecStdioRead", "{\"type\":\"grpc_status\",\"status\":14}", 14);
-	/* It takes the connection with it, and so the stream that is there. */
+	/* The cut ends the connection, and so the open stream. */
 	modal_server_fault(&server, "TaskExecStdinWrite", "{\"type\":\"cut\"}", 1);
 	expect_said("echo kept", "kept\n");
 	cr_expect(ge(long, modal_server_count(&server, "TaskExecStdioRead"), 15));
@@ -334,7 +337,9 @@ Test(modal_calls, both_outputs_are_distinguished)
 	cr_expect(eq(str, received.err, "err\n"));
 }
 
-/* Its worker is there and says of this program that it is not: that is not asked for good. */
+/*
+ * The worker answers, and reports that the program does not. The client stops asking after a while.
+ */
 Test(modal_calls, a_program_that_is_lost_for_good_is_given_up)
 {
 	const char *const argv[] = { "true", NULL };
@@ -365,7 +370,7 @@ static enum err list_impatiently(struct error *e)
 	return list_within(&call, e);
 }
 
-/* As its starter the helper has it, too: an hour, in which no test ends. */
+/* An hour, in which no test ends. The call may start a helper, which has the deadline, too. */
 static enum err list_patiently(struct error *e)
 {
 	const struct call call = { .progress_ms = 3600000 };
@@ -445,7 +450,7 @@ Test(modal_calls, a_sandbox_that_is_gone_is_known_without_a_request)
 	cr_expect(eq(int, list(&e), ERR_OK), "%s", e.text);
 	snprintf(path, sizeof path, "/kill/%s", server.id);
 	modal_server_post(&server, path);
-	/* Whoever has a request under way may hear that the helper is lost. */
+	/* A list that is under way may fail with the loss of the helper. */
 	if (list(&e) != ERR_GONE)
 		cr_expect(eq(int, list(&e), ERR_GONE), "%s", e.text);
 	cr_expect(ne(ptr, strstr(e.text, "was terminated"), NULL), "%s", e.text);

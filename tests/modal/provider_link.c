@@ -1,4 +1,4 @@
-/* Much at once over a link that lives, and what is noticed of one that does not. */
+/* Large data over a link that lives, and how a dead link is found. */
 #include "providers/base/cleanup.h"
 #include "tests/modal/modal_server.h"
 #include "tests/support/changes.h"
@@ -24,7 +24,7 @@ static void tear_down(void)
 
 TestSuite(modal_link, .init = set_up, .fini = tear_down, .timeout = 300);
 
-/* ---- Both ways at once ---- */
+/* ---- Data in both directions at once ---- */
 
 /* Several times what sockets and windows of flow control hold. */
 #define MUCH ((size_t)24 * 1024 * 1024)

@@ -1,4 +1,4 @@
-/* What the trailers of a call of gRPC's say. */
+/* The meaning of the trailers of a gRPC call. */
 #include "providers/modal/grpc.h"
 
 #include <criterion/criterion.h>
@@ -38,7 +38,7 @@ Test(modal_status, details_that_make_no_sense_hold_no_wish)
 		cr_expect(eq(i64, grpc_retry_after_ms(rows[i]), -1), "%s", rows[i]);
 }
 
-/* Each an RPCStatus with an RPCRetryPolicy in its details, of which the padding is missing. */
+/* Each is an RPCStatus with an RPCRetryPolicy in its details, without base64's padding. */
 Test(modal_status, a_wish_for_another_time_has_bounds)
 {
 	static const struct {

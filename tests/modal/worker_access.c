@@ -1,4 +1,4 @@
-/* Where a worker may be, and when another token is asked for. */
+/* Workers' addresses, and when a token is renewed. */
 #include "providers/modal/control.h"
 #include "providers/modal/worker.h"
 #include "providers/server_clock.h"
@@ -17,7 +17,7 @@ static struct worker_access access_to(const char *url, const char *address)
 		.address = address ? strdup(address) : NULL };
 }
 
-/* Counts how often it is asked. */
+/* Counts the renewals. */
 static enum err renew(
 	void *context, const struct call *call, struct worker_access *out, struct error *e)
 {

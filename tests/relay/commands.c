@@ -6,7 +6,7 @@
 
 #define SECOND      1e9
 #define MILLISECOND 1e6
-/* Larger numbers are no use to anybody, and times of nanoseconds must not overflow. */
+/* Larger numbers are of no use, and times of nanoseconds must not overflow. */
 #define NUMBER_MAX 1e9
 
 static int64_t seconds_from_now(double seconds)

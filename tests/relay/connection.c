@@ -79,7 +79,7 @@ static void drop_what_comes(const struct endpoint *client)
 }
 
 /*
- * What the client has not acknowledged would be sent to it again, and show that it can be reached.
+ * TCP would send unacknowledged data to the client again, and show that the client can be reached.
  */
 static void lose_client(struct connection *c, int64_t now, int64_t *next)
 {
@@ -209,7 +209,7 @@ static void take_from_sender(
 
 /* ---- From the link to the receiver ---- */
 
-/* What was passed on before a reset must be received, or the reset would destroy it. */
+/* Bytes from before a reset must be received first, or the reset would destroy them. */
 static bool reset_is_due(struct connection *c, enum direction d, struct segment *reset, int64_t now)
 {
 	if (!endpoint_unsent(receiver(c, d)))
@@ -258,7 +258,7 @@ static enum connection_state give_to_receiver(struct connection *c, enum directi
 	return CONNECTION_OPEN;
 }
 
-/* ---- Both ---- */
+/* ---- Both directions ---- */
 
 static enum connection_state advance_flow(
 	struct connection *c, struct common *common, enum direction d, int64_t now, int64_t *next)

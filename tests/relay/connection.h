@@ -10,7 +10,7 @@
 
 #include <netinet/in.h>
 
-/* What all connections have in common. */
+/* The part that all connections share. */
 struct common {
 	struct loop loop;
 	struct link link;
@@ -34,7 +34,7 @@ struct connection {
 	int64_t reaches_server_at; /* when the client's handshake is over */
 	int64_t moved_at;          /* when a byte was last taken from either end */
 	bool is_cut;               /* to be reset at once */
-	bool is_lost;              /* what the client sends is to be dropped */
+	bool is_lost;              /* bytes from the client are to be dropped */
 	bool is_ghost;             /* silent for ever, but open */
 };
 
@@ -51,5 +51,5 @@ enum connection_state connection_advance(
 
 /* From now on nothing is passed on; the client's own close still ends it. */
 void connection_silence(struct connection *c);
-/* The same, and nothing from the client is acknowledged. */
+/* Silences the connection, and acknowledges nothing from the client. */
 void connection_lose(struct connection *c);

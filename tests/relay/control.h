@@ -1,7 +1,7 @@
 /*
- * control.h - the unix socket through which a relay is told what to do.
+ * control.h - the unix socket through which a relay gets its commands.
  *
- * Each line sent is a command (commands.h), each answered by one line of JSON: the counters, or
+ * Each line is a command (commands.h), and is answered by one line of JSON: the counters, or
  * {"error": "..."}.
  */
 #pragma once
@@ -27,8 +27,8 @@ void control_init(struct control *c, struct relay *r, const char *path);
 void control_release(struct control *c);
 
 /*
- * The other side: says the command to the relay at `path` and prints the answer. Exit status of a
- * program.
+ * The other side: sends the command to the relay at `path` and prints the answer. Returns the
+ * program's exit status.
  */
 int control_tell(const char *path, char *const *words);
 

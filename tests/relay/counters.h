@@ -7,7 +7,7 @@
 
 struct counters {
 	uint64_t connections;
-	uint64_t resets;            /* connections that ended with a reset, whoever wanted it */
+	uint64_t resets; /* connections that ended with a reset, from either side or the relay */
 	uint64_t bytes[DIRECTIONS]; /* read from the sender */
 	uint64_t reads
 		/* by how many reads: with small messages, about how many there were */

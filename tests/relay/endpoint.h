@@ -1,8 +1,8 @@
 /*
- * endpoint.h - one socket of a relayed connection, and what is known of its readiness.
+ * endpoint.h - one socket of a relayed connection, and whether it is ready.
  *
  * Events only set flags; reading and writing clear them when the kernel has no more. So a socket
- * that nobody wants to read yet costs no wakeups.
+ * that is not to be read yet costs no wakeups.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
- * flow.h - what is under way in one direction of one connection: segments in order, each with its
+ * flow.h - bytes under way in one direction of one connection: segments in order, each with its
  * time of arrival.
  *
- * Holds at most link_window() bytes: who fills it looks at flow_room() first.
+ * Holds at most link_window() bytes: the caller looks at flow_room() first.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ struct flow {
 	STAILQ_HEAD(, segment) segments;
 	size_t held;      /* bytes in them not yet passed on */
 	bool is_ended;    /* an END or a RESET was sent: nothing may follow */
-	bool has_arrived; /* and the END was passed on */
+	bool has_arrived; /* the END was passed on */
 	int64_t last_arrival;
 	struct window window;
 };

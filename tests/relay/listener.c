@@ -13,7 +13,7 @@ static void note(struct source *s, uint32_t events)
 	((struct listener *)s)->is_ready = true;
 }
 
-/* Bound but not listening it refuses, and nobody else can get the port. */
+/* A bound socket that does not listen refuses, and keeps the port from other programs. */
 static void bind_port(struct listener *l)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET,

@@ -1,8 +1,8 @@
 /*
  * loop.h - waits for many descriptors and for a point in time.
  *
- * One thread. What a descriptor's owner does when it is ready should be small: take note of it, and
- * free nothing that the same wait may still report on.
+ * One thread. The owner of a ready descriptor should do little: take note of it, and free nothing
+ * that the same wait may still report on.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct loop {
 	int epoll;
 };
 
-/* First member of whatever owns a descriptor. */
+/* The first member of a descriptor's owner. */
 struct source {
 	void (*ready)(struct source *s, uint32_t events);
 };
@@ -35,5 +35,5 @@ void loop_release(struct loop *loop);
  */
 void loop_add(const struct loop *loop, int fd, uint32_t events, struct source *source);
 
-/* Returns when it has told somebody something, or at `until`. */
+/* Returns when events were reported, or at `until`. */
 void loop_wait(const struct loop *loop, int64_t until);

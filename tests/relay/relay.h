@@ -37,5 +37,8 @@ void relay_refuse(struct relay *r, int64_t until);
 void relay_stall(struct relay *r, int64_t until);
 /* The connections that exist are silent for ever; new ones work, as after a changed network. */
 void relay_ghost(struct relay *r);
-/* The same, and nothing that clients send on them is acknowledged: a NAT forgot them. */
+/*
+ * As relay_ghost(), and nothing that clients send on the connections is acknowledged: a NAT forgot
+ * them.
+ */
 void relay_lose(struct relay *r);

@@ -138,7 +138,7 @@ Test(runloop_reach, what_was_refused_is_done_once_more_when_it_runs)
 	fixture_stop();
 }
 
-/* What the program itself is told of, not a step that is played. */
+/* The failure is the program's own, not of a step whose results the test gives. */
 Test(runloop_reach, a_program_that_was_lost_on_its_way_is_not_run_again)
 {
 	static const struct canned_row rows[] = {

@@ -130,7 +130,8 @@ Test(devbox_execution, a_stream_that_breaks_all_the_time_is_an_error)
 
 	FIXTURE_START(rows);
 	/*
-	 * What takes a busy machine as long as an idle stream of the service may take is no break.
+	 * Where a busy machine is as slow as an idle stream of the service may be, that is no
+	 * break.
 	 */
 	f.server.repeats_at_end = true;
 	cr_assert(eq(int, execute("x"), ERR_UNREACHABLE), "%s", f.e.text);
@@ -138,10 +139,7 @@ Test(devbox_execution, a_stream_that_breaks_all_the_time_is_an_error)
 	expect_output("", "");
 }
 
-/*
- * The service ends a stream that is silent for 30 s: there is nothing wrong with that, however
- * often.
- */
+/* The service ends a stream that is silent for 30 s: no fault, however often. */
 Test(devbox_execution, a_stream_that_is_silent_for_long_is_opened_again)
 {
 	static const struct canned_row rows[] = {
@@ -251,7 +249,7 @@ Test(devbox_execution, what_was_refused_has_not_started)
 	cr_expect(not(x.has_started));
 }
 
-/* The service says only that it did not answer in time. */
+/* The service reports only that it did not answer in time. */
 Test(devbox_execution, an_execution_that_was_not_answered_in_time_may_have_started)
 {
 	static const struct canned_row rows[] = { { EXECUTE, LATE, "x-should-retry: false\r\n" } };

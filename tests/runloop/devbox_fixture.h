@@ -1,6 +1,4 @@
-/*
- * devbox_fixture.h - a canned API of Runloop, the account on it, and what a command says.
- */
+/* devbox_fixture.h - a canned API of Runloop, the account on it, and the output of a command. */
 #pragma once
 
 #include "providers/base/buf.h"
@@ -26,27 +24,27 @@
 struct fixture {
 	struct canned server;
 	struct rest_account api;
-	struct runloop *b; /* the devbox dbx_1, which nothing was asked of */
+	struct runloop *b; /* the devbox dbx_1, which no request has gone to */
 	struct error e;
 };
 
-/* The one of the test that runs. */
+/* The fixture of the running test. */
 extern struct fixture f;
 
 void fixture_start(const struct canned_row *rows, size_t count);
 #define FIXTURE_START(rows) fixture_start(rows, sizeof(rows) / sizeof *(rows))
-/* Once all was asked: fails the test unless that were the rows. */
+/* Stops the server. Fails the test unless exactly the rows were asked for. */
 void fixture_stop(void);
 /* The .fini of a suite. */
 void fixture_end(void);
 
-/* Of a request, after fixture_stop(). */
+/* The body of a request. After fixture_stop(). */
 const char *fixture_body(size_t request);
 bool fixture_has(size_t request, const char *text);
 /* The value of a header, in a buffer that the next call overwrites. */
 const char *fixture_header(size_t request, const char *name);
 
-/* Without a deadline: the service may hold answers as long as it does. */
+/* A call without a deadline: the service may hold answers as long as it does. */
 extern const struct call fixture_call;
 
 /* An execute_sink: adds to the struct buf that is its context; NULL: to nothing. */

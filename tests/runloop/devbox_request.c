@@ -206,7 +206,7 @@ Test(devbox_request, a_wait_that_is_answered_408_is_repeated_at_once)
 		"{\"statuses\":[\"running\",\"failure\",\"shutdown\"],\"timeout_seconds\":25}"));
 }
 
-/* One that holds nothing back would be asked as fast as it answers. */
+/* A server that does not hold the answer back would be asked as fast as it answers. */
 Test(devbox_request, a_wait_that_is_answered_at_once_is_repeated_with_a_pause)
 {
 	static const struct canned_row rows[] = {
@@ -248,7 +248,7 @@ Test(devbox_request, what_should_not_be_retried_is_not)
 	fixture_stop();
 }
 
-/* Making one is not repeated whatever the service says: there would be two. */
+/* A request that makes a devbox is not repeated, whatever the service says: there would be two. */
 Test(devbox_request, what_should_be_retried_is_where_that_does_no_harm)
 {
 	static const struct canned_row rows[] = {

@@ -234,7 +234,7 @@ Test(runloop_life, the_time_left_is_what_is_certain)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		int64_t left_s = left_of(rows[i].launch, rows[i].ago_s);
 
-		/* As long as the test took may be over as well. */
+		/* The time that the test took may be gone as well. */
 		cr_expect(le(i64, left_s, rows[i].want_s));
 		cr_expect(ge(
 			i64, left_s, rows[i].want_s > 0 ? rows[i].want_s - 100 : rows[i].want_s));

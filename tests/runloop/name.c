@@ -1,4 +1,4 @@
-/* Whom a name means. */
+/* The sandbox that a name stands for. */
 #include "tests/runloop/devbox_fixture.h"
 
 #include <stdio.h>
@@ -59,7 +59,7 @@ Test(runloop_name, nobody_is_taken_where_nobody_is_meant)
 	FIXTURE_START(rows);
 	cr_expect(eq(int, resolve("mine"), ERR_NOT_FOUND));
 	cr_expect(strstr(f.e.text, "'mine'") != NULL, "%s", f.e.text);
-	/* One without a name is not called nothing. */
+	/* A devbox without a name does not have the empty name. */
 	cr_expect(eq(int, resolve(""), ERR_INVALID));
 	fixture_stop();
 }

@@ -95,7 +95,7 @@ static bool is_below(const char *path, const char *directory)
 	return strncmp(path, directory, len) == 0 && (path[len] == '/' || path[len] == '\0');
 }
 
-/* What has been moved away is not ours any more. */
+/* A directory that was moved away is not watched any more. */
 static void forget_below(struct watch *w, const char *directory)
 {
 	for (size_t wd = 1; wd < w->count; wd++) {
