@@ -1,4 +1,4 @@
-/* What every layer stands on: errors, paths, calls. */
+/* The base of every layer: errors, paths, the log, calls. */
 #include "providers/base/call.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
@@ -121,7 +121,7 @@ Test(base_call, no_deadline_is_none_and_not_the_default)
 	cr_expect(eq(i64, call_progress_ms(&(struct call){ .progress_ms = -30000 }), -1));
 }
 
-/* Whoever always has something to read could not be interrupted else. */
+/* A call that always has something to read could not be interrupted otherwise. */
 Test(base_call, an_interruption_goes_before_what_is_there)
 {
 	struct cancel cancel;
@@ -136,7 +136,7 @@ Test(base_call, an_interruption_goes_before_what_is_there)
 	cancel_release(&cancel);
 }
 
-/* A caller that has waited for as long as it may, before this call. */
+/* A call whose caller has waited for as long as it may, before this call. */
 Test(base, the_deadline_of_a_caller_counts_over_all_that_is_waited_for)
 {
 	struct progress progress = { .since_ms = monotonic_ms() - AN_HOUR_MS };

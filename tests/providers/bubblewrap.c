@@ -17,7 +17,7 @@
 static struct scratch store;
 static char home[100], tmp[100];
 
-/* Whatever loses its parent becomes ours. */
+/* This process becomes the parent of every orphan. */
 static void set_up(void)
 {
 	scratch_make(&store);
@@ -36,7 +36,7 @@ static void tear_down(void)
 
 TestSuite(bubblewrap, .init = set_up, .fini = tear_down, .timeout = 300);
 
-/* Soon. What has ended is waited for. */
+/* Whether no process is left, soon. Ended children are waited for. */
 static bool no_process_is_left(void)
 {
 	int64_t until_ms = monotonic_ms() + 60000;
@@ -111,7 +111,10 @@ static void make_bwrap(const char *script)
 	setenv("PATH", path, 1);
 }
 
-/* Its process has not asked to end with it, as that of the true one has not at first. */
+/*
+ * The process that this bwrap starts has not asked to end with it, as the real one's has not at
+ * first.
+ */
 #define BEGIN "#!/bin/sh\nsleep 1000 &\n"
 #define TELL  "printf '{\\n    \"child-pid\": %d' $! >&4\nwait\n"
 

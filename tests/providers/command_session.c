@@ -13,8 +13,8 @@ TestSuite(command_session, .timeout = 300);
 
 struct received {
 	const struct session *session;
-	size_t errors; /* bytes */
-	char last[16]; /* of standard error */
+	size_t errors; /* bytes of standard error */
+	char last[16]; /* the last bytes of standard error */
 };
 
 static enum err receive(
@@ -28,12 +28,12 @@ static enum err receive(
 	h->errors += len;
 	memcpy(h->last, (const char *)bytes + len - kept, kept);
 	h->last[kept] = 0;
-	/* However slow whoever writes is: there is more. */
+	/* Waits until there is more, however slow the writer is. */
 	poll(&(struct pollfd){ .fd = h->session->err, .events = POLLIN }, 1, -1);
 	return h->errors > MUCH ? error_set(e, ERR_TOO_LARGE, "it never ends") : ERR_OK;
 }
 
-/* Its exit code; everything that it says is heard. */
+/* Runs the script to its end with all its output. Returns its exit code. */
 static int follow(const char *script, struct received *h)
 {
 	const char *const argv[] = { "sh", "-c", script, NULL };

@@ -548,7 +548,10 @@ BEHAVIOUR(apply, write_leaves_the_time_it_is_given)
 	cr_assert(lt(i64, 1600000000, r.attr.mtime.tv_sec));
 }
 
-/* All of it is seen with this mtime from the beginning; what is there already keeps its own. */
+/*
+ * Files that a change makes or writes have this mtime from the beginning. A file that a CREATE
+ * finds keeps its own.
+ */
 BEHAVIOUR(apply, what_is_made_written_or_copied_has_the_mtime_it_is_given)
 {
 	const struct timespec then = { .tv_sec = 1600000000, .tv_nsec = 987654321 };
@@ -679,7 +682,7 @@ BEHAVIOUR(apply, place_makes_what_it_places)
 	empty.mode = 0755;
 	empty.data_len = 0;
 	elsewhere.path = "t";
-	/* Whatever an earlier attempt left. */
+	/* An earlier attempt has left a file. */
 	cr_assert(eq(int, apply_one(s, left).err, ERR_OK));
 	struct change_result r = apply_one(s, whole);
 	struct attr placed = outside_attr(s, "new");
@@ -974,7 +977,7 @@ BEHAVIOUR(apply, a_sequence_number_is_done_once)
 
 	outside_write_text(s, "f", "");
 	cr_assert(eq(int, provider_apply(s->p, NULL, &request, r, &e), ERR_OK), "%s", e.text);
-	/* The same again as if its answer had been lost, and one more. */
+	/* The batch goes again, as if its answer had been lost, with one change more. */
 	request.changes_count = 3;
 	cr_assert(eq(int, provider_apply(s->p, NULL, &request, r, &e), ERR_OK), "%s", e.text);
 	for (size_t i = 0; i < 3; i++)

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Between TERM and KILL. */
+/* The time between TERM and KILL. */
 #define GRACE_MS 5000
-/* So long a command may have to begin, on a machine that is busy. */
+/* The longest that a command may take to begin, on a busy machine. */
 #define MOST_MS 30000
-/* So long what is to be soon may be tried again, likewise. */
+/* How long a test may try for a result that should come soon, on a busy machine. */
 #define TRIES_MS 120000
 
 static bool is(const struct buf *b, const char *text)
@@ -73,7 +73,7 @@ BEHAVIOUR(execute, refuses_a_directory_that_is_not_there)
 	cr_assert(not(outside_exists(s, "ran")));
 }
 
-/* Runs in none of these. */
+/* Checks that the command ran in none of these directories. */
 static void expect_ran_nowhere(const struct subject *s, const char *const *dirs, size_t count)
 {
 	char path[64];
@@ -85,7 +85,7 @@ static void expect_ran_nowhere(const struct subject *s, const char *const *dirs,
 }
 
 #define LATIN "caf\xe9"
-/* What that becomes where somebody takes it for text. */
+/* The names that LATIN becomes where a layer takes it for text. */
 #define TAKEN_FOR_TEXT "", "caf\xc3\xa9", "caf\xef\xbf\xbd", "caf?", "caf"
 
 BEHAVIOUR(execute, runs_in_a_directory_whose_name_is_not_utf8_or_says_why_not)
@@ -105,8 +105,8 @@ BEHAVIOUR(execute, runs_in_a_directory_whose_name_is_not_utf8_or_says_why_not)
 }
 
 /*
- * Of a name that is not UTF-8 a vendor may have a shell say so: on standard error, and by its exit
- * code.
+ * For a name that is not UTF-8 the refusal may come from a shell: on standard error, and by its
+ * exit code.
  */
 static void expect_refused(const struct ran *r, const char *dir)
 {
@@ -304,8 +304,8 @@ static bool is_up(const struct subject *s)
 }
 
 /*
- * Runs what writes to the file "up" before its time ends. Where the machine is so busy that the
- * command does not come that far it has four times as long the next time.
+ * Runs a command that writes to the file "up" before its time ends. Where the machine is too busy
+ * for that, the command has four times as long the next time.
  */
 static struct ran run_to_its_time(const struct subject *s, struct execute_request *request)
 {
@@ -321,8 +321,8 @@ static struct ran run_to_its_time(const struct subject *s, struct execute_reques
 }
 
 /*
- * What ends at TERM is not waited for until KILL, 5 s later. A machine that is busy may take as
- * long for other reasons, but not each time: it is tried again until the end of TRIES_MS.
+ * A command that ends at TERM is not waited for until KILL, 5 s later. A busy machine may take as
+ * long for other reasons, but not each time: the test tries again until the end of TRIES_MS.
  */
 static struct ran run_to_its_term(const struct subject *s, struct execute_request *request)
 {
@@ -369,8 +369,8 @@ BEHAVIOUR(execute, lets_a_command_tidy_up_at_its_time)
 }
 
 /*
- * Its shell ends at TERM, what that started a moment later: nobody is to wait for the rest of the
- * grace then.
+ * The command's shell ends at TERM, and the shell's child a moment later: the rest of the grace
+ * must not be waited for.
  */
 BEHAVIOUR(execute, waits_no_longer_than_what_a_command_left_takes)
 {
@@ -395,7 +395,7 @@ BEHAVIOUR(execute, lets_a_silent_command_tidy_up_too)
 	cr_assert(outside_exists(s, "tidied"));
 }
 
-/* timeout(1) makes one of its own, as shells with job control do. */
+/* timeout(1) makes a process group of its own, as shells with job control do. */
 BEHAVIOUR(execute, lets_another_process_group_tidy_up_too)
 {
 	struct execute_request request = {
@@ -409,7 +409,7 @@ BEHAVIOUR(execute, lets_another_process_group_tidy_up_too)
 	cr_assert(outside_exists(s, "tidied"));
 }
 
-/* flock(1)'s lock is held by whatever has the descriptor, also in a session of its own. */
+/* Each process that has the descriptor holds flock(1)'s lock, also in a session of its own. */
 BEHAVIOUR(execute, kills_all_that_a_command_started_at_its_time)
 {
 	struct execute_request request = {
@@ -497,7 +497,7 @@ BEHAVIOUR(execute, a_cancelled_command_returns_at_once_and_dies)
 		"1000");
 }
 
-/* It is known by its number then, which takes a moment to arrive. */
+/* The process is known by its number alone then, which takes a moment to arrive. */
 BEHAVIOUR(execute, a_cancelled_command_dies_whatever_its_environment)
 {
 	expect_death_when_cancelled(s,

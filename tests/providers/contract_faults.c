@@ -1,6 +1,4 @@
-/*
- * What must hold on every vendor while its server, or a gateway before the server, is in trouble.
- */
+/* The contract of every vendor while its server, or a gateway before the server, is in trouble. */
 #include "providers/base/cleanup.h"
 #include "tests/providers/contract.h"
 #include "tests/support/changes.h"
@@ -34,7 +32,7 @@ BEHAVIOUR_OF_VENDORS(faults, a_command_whose_answer_a_gateway_loses_runs_once)
 }
 
 /*
- * Every byte of what an answer begins with, and then one in so many, at other places of each frame.
+ * Each byte of the beginning of an answer, and then one in STRIDE, at other places of each frame.
  */
 #define EVERY_BYTE 16
 #define STRIDE     23
@@ -53,8 +51,8 @@ static void expect_its_end(struct subject *s, size_t at, const struct ran *r)
 }
 
 /*
- * Answers to requests of this `kind`; `connects`: the request that gets it is of another connection
- * each time.
+ * Cuts answers to requests of this `kind`, at one place after another. `connects`: each of these
+ * requests is on a new connection.
  */
 static void cut_everywhere(struct subject *s, const char *kind, bool connects)
 {
@@ -82,7 +80,10 @@ static void cut_everywhere(struct subject *s, const char *kind, bool connects)
 	}
 }
 
-/* On Modal an answer that began with the connection tells how commands end, one after the other. */
+/*
+ * On Modal one answer, which began with the connection, reports the ends of commands, one after the
+ * other.
+ */
 BEHAVIOUR_OF_VENDORS(faults, a_command_whose_answer_is_cut_anywhere_runs_once_and_tells_its_end)
 {
 	contract_use_own_server(s);
@@ -140,7 +141,7 @@ BEHAVIOUR_OF_VENDORS(faults, a_write_that_arrives_one_byte_short_is_not_done)
 		"%s%s", e.text, result.why);
 }
 
-/* ---- What is secret ---- */
+/* ---- Secrets ---- */
 
 static void expect_no_secret(const char *text, const char *during)
 {
@@ -150,7 +151,7 @@ static void expect_no_secret(const char *text, const char *during)
 		cr_expect(eq(ptr, strstr(text, secret), NULL), "%s: %s", during, text);
 }
 
-/* What nobody answers is asked again for so long. */
+/* A request without an answer is repeated for so long. */
 static const struct call brief = { .progress_ms = 1000 };
 
 static void run_with_input(struct subject *s)

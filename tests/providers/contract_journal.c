@@ -1,5 +1,6 @@
 /*
- * What the journal of a mount builds on: files that appear whole, batches that can be sent again.
+ * The contract with the journal of a mount: files that appear whole, batches that can be sent
+ * again.
  */
 #include "tests/providers/contract.h"
 #include "tests/support/changes.h"
@@ -206,7 +207,7 @@ BEHAVIOUR(journal, a_removal_of_what_is_gone_tells_the_directory_each_time)
 	}
 }
 
-/* ---- What a change is based on ---- */
+/* ---- The version that a change is based on ---- */
 
 static struct version version_of(struct attr a)
 {
@@ -272,7 +273,7 @@ BEHAVIOUR(journal, a_change_that_was_done_before_is_answered_with_what_it_left_t
 	cr_expect(eq(long, again.left.mtime.tv_nsec, first.attr.mtime.tv_nsec));
 }
 
-/* ---- What dead mounts left ---- */
+/* ---- Leftovers of dead mounts ---- */
 
 #define DEAD_RECORD "/seq-dead0000000000000000000000000000"
 

@@ -40,10 +40,7 @@ static void set_up_helper_process(void)
 	set_up(&helper_process);
 }
 
-/*
- * ---- The helper started anew for each request, as a vendor does it: in place of the one that
- * serves ----
- */
+/* ---- The helper started anew for each request, as a vendor starts it ---- */
 
 static struct {
 	struct host_remote host;
@@ -62,7 +59,7 @@ static void attach_runs(const char *programs)
 	snprintf(home, sizeof home, "%s/sandboxfs/contract/tree", contract_subject()->scratch.path);
 	host_remote_init(&runs.host, home);
 	runs.host.path = programs;
-	/* So that every way of a request is gone. */
+	/* A low limit, so that requests go each way there is. */
 	runs.host.inline_max = 200;
 	ops = host_remote_ops(&runs.host);
 	remote_attach(&runs.remote, &ops, &cfg, NULL, NULL, &e);
@@ -76,7 +73,7 @@ static void set_up_helper_runs(void)
 	attach_runs(NULL);
 }
 
-/* ---- The same on another processor ---- */
+/* ---- The helper on another processor ---- */
 
 static struct scratch programs;
 static char programs_path[256]; /* a PATH that begins there */

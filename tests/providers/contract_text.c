@@ -1,7 +1,7 @@
 /*
- * The contract's subjects for what vendors share who only run programs and give their output as
- * text, with both streams in one (providers/remote/remote.h): a provider that has no vendor, on
- * this machine. Output comes at a program's end alone, and what is large of it is left in a file.
+ * The contract's subjects for vendors that only run programs and give their output as text, with
+ * both streams in one (providers/remote/remote.h): a provider without a vendor, on this machine.
+ * Output comes at a program's end alone, and large output is left in a file.
  */
 #include "providers/remote/command.h"
 #include "tests/providers/contract.h"
@@ -44,8 +44,8 @@ static void fill(struct host *h, const struct provider_config *cfg)
 }
 
 /*
- * The sandbox is the subject's scratch directory; commands find its tree as their home, as they do
- * in others.
+ * The sandbox is the subject's scratch directory. Its tree is the home of commands, as in other
+ * sandboxes.
  */
 static enum err host_connect(const struct provider_config *cfg, const struct call *call,
 	struct provider **out, struct error *e)

@@ -2,12 +2,12 @@
  * The vendors as the contract's subjects: each on its test server, or on the service itself.
  *
  * Servers are started once for the whole program, by the process that starts those of the tests.
- * These share a server's sandboxes: each takes one that no other has, makes one where there is
- * none, and empties its home. Root's tests work as root there as well, since what they make from
- * outside is root's.
+ * Test processes share a server's sandboxes: each takes a free one, makes one where there is none,
+ * and empties its home. Root's tests work as root there as well, since files made from outside are
+ * root's.
  *
- * Where LIVE_ID names a sandbox (tests/live/run), that one is used by one test after the other,
- * nothing is started, and what others see is asked by execute.
+ * Where LIVE_ID names a sandbox (tests/live/run), one test after the other uses that sandbox, no
+ * server is started, and the view of other programs comes from execute.
  */
 #include "providers/base/cleanup.h"
 #include "providers/http/http.h"
@@ -23,8 +23,8 @@
 #define SUITES  "contract_"
 #define LIVE_ID "SANDBOXFS_LIVE_ID"
 /*
- * From the process that started a server to the tests: its sandboxes' folder, or why it did not
- * start.
+ * From the process that started a server to the tests: the folder of the server's sandboxes, or why
+ * it did not start.
  */
 #define SANDBOXES "SANDBOXFS_TEST_SANDBOXES_"
 #define COMPLAINT "SANDBOXFS_TEST_COMPLAINT_"
@@ -33,8 +33,8 @@
 
 struct vendor {
 	const char *name;
-	unsigned lacks;         /* beside what any sandbox lacks here; enum lack */
-	unsigned sandboxes_max; /* that can be made */
+	unsigned lacks;         /* in addition to what any sandbox lacks here; enum lack */
+	unsigned sandboxes_max; /* how many can be made */
 };
 
 #define VENDOR_ROW(vendor, lacks, sandboxes_max, ...) { #vendor, lacks, sandboxes_max },
@@ -108,8 +108,8 @@ static int open_file(const char *sandboxes, unsigned number)
 }
 
 /*
- * The file with the id of one that is ours until the process ends; it is empty where there is no
- * sandbox yet.
+ * The file with the id of a sandbox that this process has until it ends. It is empty where there is
+ * no sandbox yet.
  */
 static int take_file(const struct vendor *v, const char *sandboxes)
 {
@@ -158,8 +158,9 @@ static void open_tree(struct subject *s, const char *sandboxes)
 }
 
 /*
- * What the test before has left; but the helper stays, as it does for users. While that test's last
- * programs end, a file may come or go under the one that empties: a minute is time enough for them.
+ * Removes the files of the test before, but not the helper, which also stays for users. While that
+ * test's last programs end, a file may come or go during the removal: a minute is time enough for
+ * them.
  */
 static void empty_home(const struct subject *s)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* What a change must be reported by before we call it missed. */
+/* The time within which a change must be reported; later counts as missed. */
 #define SEEN_MS 60000
 
 struct seen {
@@ -33,7 +33,7 @@ struct watcher {
 	struct error why;       /* lock */
 };
 
-/* No name can be "/". */
+/* The end of a list, as a name: no file can be called "/". */
 #define END_OF_LIST "/"
 
 static const char *path_of(const struct watch_event *event)
@@ -94,7 +94,9 @@ static bool is_below(const char *path, const char *directory)
 	return !strncmp(path, directory, len) && path[len] == '/';
 }
 
-/* Created, or in doubt with its directory, so that whoever listens lists it. */
+/*
+ * Whether the name was reported as created, or its directory as lost, so that a listener lists it.
+ */
 static bool has_come_locked(const struct watcher *w, enum watch_kind kind, const char *path)
 {
 	for (size_t i = 0; i < w->count; i++)
@@ -151,7 +153,7 @@ static struct attr attr_seen(struct watcher *w, enum watch_kind kind, const char
 	return attr;
 }
 
-/* NULL where the subject has no stream: that it says so is checked here. */
+/* NULL where the subject has no stream: its error is checked here. */
 static struct watcher *start_watch_of(struct subject *s, const struct list_request *first)
 {
 	struct watcher *w = start(s, first);
@@ -338,7 +340,7 @@ BEHAVIOUR(watch, says_nothing_of_staging)
 	stop_watch(w);
 }
 
-/* A helper that listens for this sandbox, by its arguments. */
+/* Whether a helper watches this sandbox, by its arguments. */
 static bool is_listened_for(struct subject *s)
 {
 	char command[sizeof s->root + 200];

@@ -29,7 +29,7 @@ TestSuite(helper_again, .timeout = 300);
 
 enum moment { BEFORE, WITHIN, AFTER, MOMENTS };
 
-/* Of the child that is to be killed; 0: of none. */
+/* Writes left until the child is killed; 0: it is not killed. */
 static int writes_left;
 static enum moment moment;
 
@@ -54,7 +54,7 @@ static size_t len_of_write(int fd, size_t len)
 	return moment == AFTER ? len : 0;
 }
 
-/* In the place of the C library's. */
+/* In place of the C library's. */
 ssize_t pwrite(int fd, const void *bytes, size_t len, off_t offset)
 {
 	bool is_armed = writes_left > 0;
@@ -165,7 +165,7 @@ static void apply_all(const struct shown *s, struct change_result *results)
 	cr_assert(eq(int, apply(s, NULL, changes, COUNT, results, &e), ERR_OK), "%s", e.text);
 }
 
-/* ---- What became of it ---- */
+/* ---- Results ---- */
 
 static enum err describe_item(void *context, const struct list_item *item, struct error *e)
 {
@@ -228,7 +228,7 @@ static void expect_same_results(
 
 /* ---- Killed ---- */
 
-/* False: it came to its end, since it does not write so often. */
+/* Kills a run at its write number `nth`. False: the run came to its end, with fewer writes. */
 static bool is_killed_at(const struct shown *s, int nth, enum moment when)
 {
 	struct change_result results[COUNT];
@@ -299,7 +299,7 @@ Test(helper_again, every_change_is_done_once_wherever_the_first_run_was_killed)
 
 static bool dies_at_unlink;
 
-/* In the place of the C library's. */
+/* In place of the C library's. */
 int unlinkat(int fd, const char *name, int flags)
 {
 	if (dies_at_unlink)
@@ -310,7 +310,10 @@ int unlinkat(int fd, const char *name, int flags)
 static const struct change place_over_made =
 	CHANGE_ROW(PLACE, "/n-2", .path2 = "f", .flags = CHANGE_REPLACE | CHANGE_EXCHANGE);
 
-/* tree/f was made empty, and is replaced by a run that is killed before it drops what came back. */
+/*
+ * tree/f was made empty. A run replaces it, and is killed before it removes the file that came back
+ * by the exchange.
+ */
 static void exchange_and_die(struct shown *s)
 {
 	struct change_result result;

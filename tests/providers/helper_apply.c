@@ -107,7 +107,7 @@ Test(helper_apply, unlink_of_the_last_name_tells_that_none_is_left)
 	cr_expect(eq(uint, last.attr.nlink, 0));
 }
 
-/* Whoever removed it: nobody's version of it is left. */
+/* A removed file has no version left to compare, whoever removed it. */
 Test(helper_apply, unlink_of_what_is_gone_tells_the_directory_and_no_conflict)
 {
 	const struct version version = { .size = 1, .ctime = { .tv_sec = 1 } };
@@ -182,7 +182,7 @@ static int rename_in_vain(struct shown *s)
 	return shown_apply(s, &c).err == ERR_DENIED ? 0 : 2;
 }
 
-/* What would have been replaced has its second name by then. */
+/* The file that would have been replaced has its second name by then. */
 Test(helper_apply, a_rename_that_fails_keeps_nothing)
 {
 	if (geteuid() != 0)
@@ -568,7 +568,7 @@ static bool holds(const char *path, const char *want)
 	return text && !strcmp(text, want);
 }
 
-/* Theirs comes to the name, and goes, all the time. */
+/* Another program's file comes to the name, and goes, all the time. */
 Test(helper_apply, what_comes_to_the_name_meanwhile_is_never_replaced)
 {
 	scratch_write_text(&shown.scratch, "tree/g", "theirs");
@@ -817,7 +817,7 @@ Test(helper_apply, a_swapped_file_does_not_lead_changes_out)
 	expect_outside_untouched("tree/f", "tree/l", "f", "fresh");
 }
 
-/* ---- What a watcher in the sandbox sees ---- */
+/* ---- Events for a watcher in the sandbox ---- */
 
 /*
  * Writes (w), closes of what was open for writing (c) and names that went (m); two equal ones in
@@ -888,7 +888,7 @@ Test(helper_apply, a_batch_that_cuts_and_writes_a_file_closes_it_once)
 		read_events(watch, events, sizeof events);
 		cr_expect(eq(str, events, (char *)rows[n].events), "%s", rows[n].what);
 		inotify_rm_watch(watch, id);
-		/* The word of that. */
+		/* The event of the watch's own end. */
 		read_events(watch, events, sizeof events);
 	}
 	expect_text("tree/h", "abcdre");

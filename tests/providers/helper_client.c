@@ -20,7 +20,7 @@
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 #define MIB          ((size_t)1024 * 1024)
 
-/* ---- A client and, in a thread at the other end of two pipes, who plays the helper ---- */
+/* ---- A client and, in a thread at the other end of two pipes, a player of the helper ---- */
 
 static struct scene {
 	struct helper_client *client;
@@ -30,8 +30,8 @@ static struct scene {
 	void (*play)(void);
 	struct root root;
 	struct scratch scratch;
-	struct cancel cancel; /* for whoever needs one */
-	atomic_int seen;      /* what a player has to tell */
+	struct cancel cancel; /* for tests that need one */
+	atomic_int seen;      /* a player's result */
 	int sign_ms;          /* the pause between two signs of life */
 } scene;
 
@@ -50,12 +50,12 @@ static void *run_player(void *context)
 }
 
 /*
- * The player may be slow to have its turn on a machine that is busy: a suite's time-out ends what
- * lasts for ever.
+ * On a busy machine the player may be slow to have its turn: a suite's time-out ends what lasts for
+ * ever.
  */
 static const struct call patient = { .progress_ms = -1 };
 
-/* Starts the player and says hello to it. */
+/* Starts the player and exchanges the hello. */
 static enum err scene_open(void (*play)(void), struct error *e)
 {
 	int there[2], back[2];
@@ -382,7 +382,7 @@ Test(helper_client, a_helper_that_reads_nothing_is_a_timeout_too)
 	cancel_throw(&scene.cancel);
 }
 
-/* So often; the deadline is less than all pauses, and far more than each. */
+/* The number of signs. The deadline is less than all pauses, and far more than each. */
 #define SIGNS          32
 #define DEADLINE_SIGNS 30
 #define SIGN_MAX_MS    1600
@@ -399,7 +399,10 @@ static void play_signs_of_life(void)
 	wait_for_end();
 }
 
-/* A machine that stands still for a whole deadline says nothing: it is given a longer one. */
+/*
+ * A machine that stands still for a whole deadline proves nothing: the test runs again with a
+ * longer one.
+ */
 Test(helper_client, signs_of_life_put_the_deadline_off)
 {
 	size_t entries;
@@ -590,11 +593,11 @@ Test(helper_client, a_helper_that_is_gone_raises_no_signal_here)
 	cr_expect(eq(int, list(&patient, &entries, NULL), ERR_UNREACHABLE));
 }
 
-/* ---- Answers that are frames all right, but not to what was asked ---- */
+/* ---- Well-formed answers that do not fit the request ---- */
 
 static const struct attr some_file = { .mode = S_IFREG | 0644, .nlink = 1, .size = 10 };
 
-/* Requests are answered by these, one after the other, whatever they ask for. */
+/* The answers to the requests, one after the other, whatever these ask for. */
 static void (*put_answer)(struct buf *out, size_t n);
 static size_t answers_count;
 
@@ -662,17 +665,17 @@ Test(helper_client, a_list_that_does_not_answer_the_request_is_refused)
 			"lie %d", lie);
 }
 
-/* To a fetch of one range of ten bytes from 5. */
+/* Answers to a fetch of one range of ten bytes from 5. */
 static const struct fetch_piece fetch_lies[] = {
 	{ .kind = FETCH_DATA, .item = 1, .offset = 5, .bytes = "0123456789", .len = 10 },
 	{ .kind = FETCH_DATA, .offset = 0, .bytes = "0123456789", .len = 10 },
 	{ .kind = FETCH_DATA, .offset = 5, .bytes = "0123456789A", .len = 11 },
-	/* And no byte came. */
+	/* The end without a byte, although the file has one in the range. */
 	{ .kind = FETCH_DONE, .attr = { .ino = 7, .mode = S_IFREG, .size = 6, .blocks = 8 } },
 	{ .kind = FETCH_DONE, .item = 1, .err = ERR_IO },
 };
 
-/* Behind them all, nothing. */
+/* Past the last lie the answer is empty. */
 static void put_fetch_lie(struct buf *out, size_t lie)
 {
 	static const struct fetch_piece done = { .kind = FETCH_DONE,
@@ -680,7 +683,7 @@ static void put_fetch_lie(struct buf *out, size_t lie)
 
 	if (lie < COUNT(fetch_lies))
 		wire_put_fetch_piece(out, &fetch_lies[lie]);
-	/* With nothing else wrong. */
+	/* The rest of the answer is right. */
 	if (lie < COUNT(fetch_lies) && fetch_lies[lie].kind == FETCH_DATA)
 		wire_put_fetch_piece(out, &done);
 }
@@ -699,7 +702,7 @@ Test(helper_client, a_fetch_that_does_not_answer_the_request_is_refused)
 	}
 }
 
-/* Of an inode whose path has ten bytes at most: not from its beginning, too long, and twice. */
+/* Paths of an inode that may have ten bytes: not from the beginning, too long, and twice. */
 static void put_where_lie(struct buf *out, size_t lie)
 {
 	const struct fetch_piece path = { .kind = FETCH_DATA,
@@ -778,8 +781,8 @@ static void play_unasked_item(void)
 }
 
 /*
- * Output from where there was some already, and output behind the end; then the truth, for which
- * the caller waits, so that nothing is said to one who has gone.
+ * Output from an offset that was sent before, and output behind the end; then the right answer, for
+ * which the caller waits, so that no answer goes to a closed client.
  */
 static void put_command_lie(struct buf *payload, size_t n)
 {

@@ -27,7 +27,7 @@ static struct room {
 	struct scratch scratch;
 	struct root root;
 	atomic_bool is_stopped;
-	/* Of the last answer: */
+	/* The output and the last piece of the last answer. */
 	struct buf out;
 	struct command_piece last;
 } room = { .out = BUF_INIT(16 * 1024 * 1024) };
@@ -82,8 +82,8 @@ static enum err ask(const struct command_request *request)
 }
 
 /*
- * Who follows one that is stopped may find that what it read was dropped; the end is there from
- * then.
+ * A follower of a stopped command may find that its output was dropped. The end is in the record
+ * from then on.
  */
 static void ask_how_it_was_stopped(void)
 {
@@ -100,7 +100,7 @@ static bool is_there(const char *path)
 }
 
 /*
- * From then on nothing but the record says that the command ran: the one that ran it holds no lock.
+ * From then on only the record shows that the command ran: the process that ran it holds no lock.
  */
 static void await_record_let_go(void)
 {
@@ -218,7 +218,7 @@ Test(helper_command, what_it_left_behind_lives_on_and_may_write)
 	cr_expect(is_there("tree/wrote"));
 }
 
-/* What somebody writes there, and a line end. */
+/* Waits until the file has a line, and returns the number in it. */
 static pid_t number_soon(const char *path)
 {
 	int number = 0;
@@ -236,14 +236,14 @@ static pid_t number_soon(const char *path)
 	return number;
 }
 
-/* Whose parent is gone: it would stay a zombie until the supervisor ends, and that may never be. */
+/* An orphan would stay a zombie until the supervisor ends, and that may never be. */
 Test(helper_command, what_is_orphaned_by_what_it_left_behind_is_buried)
 {
 	struct command_request request = request_of(
 		"(read line <begin; (sh -c 'echo $$ >orphan' &); read line <end) & echo up");
 	pid_t orphan;
 
-	/* One for both could end the second read with the first line's writer. */
+	/* With one pipe for both, the first line's writer could end the second read. */
 	cr_assert(mkfifoat(room.scratch.fd, "tree/begin", 0600) == 0);
 	cr_assert(mkfifoat(room.scratch.fd, "tree/end", 0600) == 0);
 	cr_assert(eq(int, ask(&request), ERR_OK));
@@ -282,15 +282,15 @@ static enum err look_at_end(void *context, const struct command_piece *piece, st
 	return ERR_OK;
 }
 
-/* To close an instance of inotify takes longer than a short command. */
+/* Closing an instance of inotify takes longer than a short command. */
 Test(helper_command, a_short_command_is_followed_without_inotify)
 {
-	/* Not so soon that nothing had to be waited for. */
+	/* Long enough that the helper has to wait. */
 	struct command_request request = request_of("sleep 0.2");
 	int64_t end_ms = monotonic_ms() + 60000, took_ms;
 	bool had_inotify;
 
-	/* Where the machine pauses, a short command may last. */
+	/* Where the machine pauses, a short command may take long. */
 	do {
 		took_ms = -monotonic_ms();
 		cr_assert(eq(int,
@@ -303,7 +303,7 @@ Test(helper_command, a_short_command_is_followed_without_inotify)
 	cr_expect(not(had_inotify));
 }
 
-/* Where this process stands still for as long as the command lasts, it may be short. */
+/* Where this process stands still for as long as the command lasts, the command counts as short. */
 Test(helper_command, a_long_command_is_followed_with_inotify)
 {
 	bool had_inotify = false;
@@ -368,7 +368,7 @@ Test(helper_command, what_cannot_be_is_refused)
 	cr_expect(eq(int, ask(&request), ERR_NOT_FOUND));
 }
 
-/* ---- What it may cost ---- */
+/* ---- Costs ---- */
 
 static struct stat record_stat(void)
 {
@@ -395,7 +395,7 @@ Test(helper_command, of_one_that_was_stopped_only_its_end_is_kept)
 	cr_expect(not(is_there("tree/ran")));
 }
 
-/* Of pages that are nobody else's, in KiB. */
+/* The process's anonymous memory, in KiB. */
 static long private_kib(pid_t pid)
 {
 	char path[64], line[256];
@@ -428,7 +428,7 @@ Test(helper_command, its_supervisor_keeps_nothing_of_the_request)
 	scratch_write_text(&room.scratch, "tree/fifo", "\n");
 }
 
-/* What a record may hold unread, and a piece or two on their way into it. */
+/* The most that a record may hold unread, and a piece or two on their way into it. */
 #define HELD_MAX (66L * 1024 * 1024)
 
 Test(helper_command, a_writer_that_nobody_reads_is_held)
@@ -456,7 +456,7 @@ Test(helper_command, a_writer_that_nobody_reads_is_held)
 	cr_expect(lt(long, most, HELD_MAX));
 }
 
-/* For this process alone. False: nobody may. */
+/* For this process alone. False: that is not allowed. */
 static bool make_null_read_only(void)
 {
 	char path[128];

@@ -48,7 +48,7 @@ static enum err apply(
 	return kind;
 }
 
-/* All below `below` are settled, but those named behind it. */
+/* All batches below `below` have ended, except those named behind it. */
 #define plain(number, text, below, ...)                                                            \
 	apply(true, number, (struct closed_batches){ below, { __VA_ARGS__ } }, text)
 #define recorded(number, text, below, ...)                                                         \
@@ -71,7 +71,7 @@ static void open_again(void)
 	cr_assert(eq(int, root_open(&shown.root, tree, staging, NULL), ERR_OK));
 }
 
-/* ---- Which are refused ---- */
+/* ---- Batches that are refused ---- */
 
 Test(helper_fence, a_copy_that_comes_behind_the_next_one_does_nothing)
 {
@@ -116,7 +116,7 @@ Test(helper_fence, a_copy_does_nothing_while_an_older_one_is_to_come)
 	cr_expect(eq(int, plain(1, "older.", 1, 1), ERR_OK));
 }
 
-/* ---- Which are not ---- */
+/* ---- Batches that are not refused ---- */
 
 Test(helper_fence, parallel_batches_arrive_in_any_order)
 {
@@ -124,7 +124,7 @@ Test(helper_fence, parallel_batches_arrive_in_any_order)
 	cr_expect(eq(int, recorded(4, "4", 4, 1, 2, 3), ERR_OK));
 	cr_expect(eq(int, plain(1, "1", 1, 1), ERR_OK));
 	cr_expect(eq(int, plain(2, "2", 4, 1, 2), ERR_OK));
-	/* That was the last word on the third one. */
+	/* The batch before reported that the third one has ended. */
 	cr_expect(eq(int, plain(3, "3", 3, 1, 2, 3), ERR_CONFLICT));
 	cr_expect(eq(int, plain(1, "1", 1, 1), ERR_OK));
 }
@@ -164,7 +164,7 @@ Test(helper_fence, a_batch_of_no_journal_leaves_no_trace)
 
 /* ---- Locks ---- */
 
-/* As a plain batch does that is at work. */
+/* The lock of a plain batch that is at work. */
 static int lock_shared(void)
 {
 	int fd = openat(shown.scratch.fd, FENCE, O_RDONLY | O_CLOEXEC);

@@ -85,7 +85,7 @@ static enum err fetch_err(const struct fetch_item *item)
 	return f.done.err;
 }
 
-/* Bytes that tell where they stand. */
+/* Bytes that depend on their offset. */
 static unsigned char *make_file(const char *path, size_t len)
 {
 	unsigned char *bytes = malloc(len);
@@ -220,7 +220,7 @@ static void overwrite_after_first(unsigned piece)
 		now.st_mtim.tv_nsec == before.st_mtim.tv_nsec);
 }
 
-/* As tools do that keep the time of a file they write to: only the change time tells. */
+/* Overwrites as tools do that keep a file's modification time: only the change time differs. */
 static void overwrite_unseen_after_first(unsigned piece)
 {
 	struct stat before;
@@ -348,7 +348,9 @@ Test(helper_fetch, a_swapped_file_does_not_lead_out)
 	read_while_swapped("tree/d/secret", "tree/d/l");
 }
 
-/* Who holds a lease could otherwise keep every thread of a mount waiting, 45 s for each open. */
+/*
+ * The holder of a lease could otherwise keep every thread of a mount waiting, 45 s for each open.
+ */
 Test(helper_fetch, does_not_wait_for_a_lease)
 {
 	const struct fetch_item item = {

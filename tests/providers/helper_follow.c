@@ -39,7 +39,7 @@ static void move(const char *from, const char *to)
 	cr_assert(renameat(shown.scratch.fd, from, shown.scratch.fd, to) == 0);
 }
 
-/* The path where `target`, last known as d/f, is found, or "". */
+/* The path where `target`, last known as d/f, is found; "": it is not. */
 static const char *found_by(
 	struct follow *f, const struct expect *target, const struct version *known)
 {
@@ -75,7 +75,7 @@ Test(helper_follow, a_file_is_found_in_its_directory_and_in_any_other)
 	cr_expect(eq(str, (char *)found(&f, NULL), ""));
 }
 
-/* As of a file that was removed, after which another one got its number. */
+/* As of a file that was removed, and whose number another file got. */
 Test(helper_follow, a_number_alone_is_no_file)
 {
 	struct expect f = expect_at("tree/d/f");
@@ -109,7 +109,7 @@ Test(helper_follow, a_request_searches_no_further_than_its_bound)
 	move("tree/d/f", "tree/e/g");
 	cr_expect(eq(str, (char *)found_by(&little, &f, NULL), ""));
 	cr_expect(eq(sz, little.left, 0));
-	/* Nothing is left of it for the next one. */
+	/* The next search finds the bound used up. */
 	move("tree/e/g", "tree/d/g");
 	cr_expect(eq(str, (char *)found_by(&little, &f, NULL), ""));
 	cr_expect(eq(str, (char *)found(&f, NULL), "d/g"));

@@ -11,16 +11,16 @@
 
 TestSuite(helper_frames, .timeout = 300);
 
-/* ---- A runner that answers a list with what it has been given ---- */
+/* ---- A runner that answers a list with given output ---- */
 
 struct player {
 	struct buf output, file;
 	size_t piece; /* 0: all at once */
 	size_t cut_after;
-	enum err kind; /* of the run, after all that */
+	enum err kind; /* the run's error, after all output */
 	unsigned flags;
 	size_t runs, frames_len;
-	int64_t limit_ms, last_limit_ms; /* of the call, before the answer and behind it */
+	int64_t limit_ms, last_limit_ms; /* the call's limit, before the answer and behind it */
 	bool is_late;
 };
 
@@ -200,7 +200,7 @@ Test(helper_frames, a_whole_answer_stands_although_the_run_failed)
 	buf_release(&p.output);
 }
 
-/* The link may break before the program's end is told: only the answer is worth a deadline. */
+/* The link may break before the program's end is reported: only the answer is worth a deadline. */
 Test(helper_frames, behind_a_whole_answer_the_run_has_little_time)
 {
 	struct player p = player_of(say_list);
@@ -213,9 +213,7 @@ Test(helper_frames, behind_a_whole_answer_the_run_has_little_time)
 	p.cut_after = p.output.len - 1;
 	list(&p, false, count_item, &items, &e);
 	cr_expect(eq(i64, p.last_limit_ms, CALL_PROGRESS_MS));
-	/*
-	 * Where output comes only behind the program's end, what follows are requests of their own.
-	 */
+	/* Where output comes only after the program's end, the rest is requests of its own. */
 	p.cut_after = SIZE_MAX;
 	p.is_late = true;
 	list(&p, false, count_item, &items, &e);
@@ -358,7 +356,7 @@ Test(helper_frames, an_answer_is_held_against_its_request)
 	}
 }
 
-/* ---- What runners are told ---- */
+/* ---- Requests to runners ---- */
 
 static enum err no_piece(void *context, const struct fetch_piece *piece, struct error *e)
 {

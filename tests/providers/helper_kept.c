@@ -14,7 +14,7 @@
 #define HELPERS_MAX 8
 #define LONG_MS     600000
 
-/* Whoever starts helpers: each serves in a thread of its own. */
+/* The starter of helpers; each helper serves in a thread of its own. */
 static struct scene {
 	struct helper_client *client;
 	struct root root;
@@ -22,7 +22,7 @@ static struct scene {
 	pthread_t threads[HELPERS_MAX];
 	int fds[HELPERS_MAX];
 	unsigned started, mended;
-	unsigned stillborn; /* so many of the next ones hang up at once */
+	unsigned stillborn; /* how many of the next helpers hang up at once */
 	bool is_beyond_help;
 	sem_t ended;
 } scene;
@@ -123,7 +123,7 @@ static void expect_list(void)
 	cr_expect(eq(int, list(&e), ERR_OK), "%s", e.text);
 }
 
-/* One more of them has hung up. */
+/* Waits until one more helper has hung up. */
 static void wait_for_end(void)
 {
 	struct timespec end;
@@ -164,7 +164,7 @@ Test(helper_kept, where_the_stream_broke_the_next_request_starts_another)
 	expect_list();
 	shutdown(scene.fds[0], SHUT_RDWR);
 	wait_for_end();
-	/* Whether the hang-up was seen before or after it was asked. */
+	/* The client may see the hang-up before its request or after. */
 	if (list(&e) != ERR_OK) {
 		cr_expect(eq(int, e.kind, ERR_UNREACHABLE), "%s", e.text);
 		expect_list();
@@ -172,7 +172,7 @@ Test(helper_kept, where_the_stream_broke_the_next_request_starts_another)
 	cr_expect(eq(uint, scene.started, 2));
 }
 
-/* From now on what it says goes nowhere, and nobody hangs up; to be closed. */
+/* A helper whose answers go nowhere, while its stream stays open. To be closed by unmute(). */
 struct muted {
 	int kept, nowhere[2];
 };

@@ -61,7 +61,7 @@ static void set_up(void)
 		scratch_remove(&scratch);
 		cr_skip_test("no layers can be mounted here");
 	}
-	/* Of the mounts from before. */
+	/* The old descriptor lies in the mounts from before. */
 	close(scratch.fd);
 	scratch.fd = open(scratch.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	snprintf(tree, sizeof tree, "%s/tree", scratch.path);
@@ -206,7 +206,7 @@ Test(helper_layers, a_file_that_was_only_opened_for_writing_has_its_version)
 	expect_text("tree/file", "TEXT");
 }
 
-/* One of several names: it gets another number by that. */
+/* A file with several names gets another inode number when it is copied up. */
 Test(helper_layers, a_linked_file_that_was_only_opened_for_writing_has_its_version)
 {
 	const struct version version = version_of("one");

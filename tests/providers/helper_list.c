@@ -145,7 +145,7 @@ Test(helper_list, xattrs_of_the_user_come_with_the_start)
 	expect_listed(&without, "self 0:success\nover\n");
 }
 
-/* "NAME:none" or "NAME:maybe" for the start and for each entry. */
+/* Prints "NAME:none" or "NAME:maybe" for the start and for each entry. */
 static enum err put_xattrs(void *context, const struct list_item *item, struct error *e)
 {
 	struct buf *b = context;
@@ -213,7 +213,7 @@ Test(helper_list, of_what_changed_since_names_only_that)
 	expect_listed(&one,
 		"self 0:success\ndir \nend partial success\ndir d\nentry new\n"
 		"end partial success\nover\n");
-	/* A directory that changed itself is named in full: what is missing from it is gone. */
+	/* A directory that changed itself is listed in full: a name that is missing is gone. */
 	do
 		cr_assert(fchmodat(shown.scratch.fd, "tree/d", 0755, 0) == 0);
 	while (shown_attr(&shown, "tree/d").ctime.tv_sec == then.tv_sec &&

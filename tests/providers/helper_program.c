@@ -175,7 +175,7 @@ static void put_hello(struct buf *text)
 	base64_encode(text, header, sizeof header);
 }
 
-/* What it writes goes to "out" and "err". */
+/* The program's output goes to "out" and "err". */
 static pid_t run_behind(const char *const *arguments)
 {
 	AUTO_CLOSE int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -185,7 +185,7 @@ static pid_t run_behind(const char *const *arguments)
 	return start(arguments, nothing, out, err);
 }
 
-/* Runs it to its end: its exit code. */
+/* Runs the program to its end. Returns its exit code. */
 static int run(const char *const *arguments)
 {
 	return exit_code(run_behind(arguments));
@@ -301,7 +301,7 @@ struct late {
 	int watch_fd; /* on the directory */
 };
 
-/* Whether somebody opened it since, within the time of the test. */
+/* Whether a process opened the file since, within the time of the test. */
 static bool wait_look(const struct late *l)
 {
 	struct pollfd looked = { .fd = l->watch_fd, .events = POLLIN };
@@ -310,7 +310,7 @@ static bool wait_look(const struct late *l)
 	return poll(&looked, 1, 60000) > 0 && read(l->watch_fd, events, sizeof events) > 0;
 }
 
-/* Byte by byte, the next when the helper has looked at the last. */
+/* Writes byte by byte, each when the helper has looked at the one before. */
 static void *write_late(void *context)
 {
 	struct late *l = context;
@@ -357,7 +357,7 @@ Test(helper_program, waits_for_a_request_that_is_still_being_written)
 	buf_release(&late.bytes);
 }
 
-/* The command to take it was delivered twice. */
+/* The command to take the file was delivered twice. */
 Test(helper_program, a_file_that_another_run_has_is_not_taken)
 {
 	struct late late;

@@ -43,7 +43,7 @@ static void set_up(void)
 		scratch_remove(&scratch);
 		cr_skip_test("no disk can be mounted here");
 	}
-	/* Of the mounts from before. */
+	/* The old descriptor lies in the mounts from before. */
 	close(scratch.fd);
 	scratch.fd = open(scratch.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	scratch_mkdir(&scratch, "tree/.staging", 0700);

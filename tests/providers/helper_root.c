@@ -51,7 +51,7 @@ static void make_ways(void)
 	cr_assert(symlinkat("/proc/self/root", shown.scratch.fd, "tree/d/abs") == 0);
 }
 
-/* Both ways to open a directory give the same answers. */
+/* Checks that both ways to open a directory give equal results. */
 static void expect_ways(void)
 {
 	static const struct {

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* Kernels and containers that lack what the verbs would rather use. */
+/* Kernels and containers without the calls that the verbs prefer */
 
 static struct shown shown;
 
@@ -100,7 +100,7 @@ static enum err rename_with(unsigned flags, const char *from, const char *to)
 	return apply_one(CHANGE(RENAME, from, .path2 = to, .flags = flags));
 }
 
-/* As file systems do that know renameat2(2) but not its flags. */
+/* As file systems that know renameat2(2) but not its flags. */
 Test(helper_sys, without_rename_flags_a_free_name_is_still_demanded)
 {
 	shown_make(&shown, false);

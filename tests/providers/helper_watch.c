@@ -22,9 +22,9 @@
 static struct shown shown;
 
 /*
- * A watch in a thread of its own and what it said: "+path", "-path", "~path" contents, "@path"
- * attributes, "?path" lost, "*path" found; "<path" before what was renamed from there; of a list
- * "[path", "=name" and "]" for its end.
+ * A watch in a thread of its own, and its events: "+path", "-path", "~path" contents, "@path"
+ * attributes, "?path" lost, "*path" found; "<path" before the new name of a file that was renamed
+ * from there; of a list "[path", "=name" and "]" for its end.
  */
 static struct watching {
 	const struct root *root;
@@ -34,7 +34,7 @@ static struct watching {
 	pthread_mutex_t mutex;
 	pthread_cond_t received;
 	struct buf log;   /* one event a line; under mutex */
-	struct attr of_f; /* as it was told last of "f"; under mutex */
+	struct attr of_f; /* of the last event of "f"; under mutex */
 	enum err result;
 	bool is_over; /* under mutex */
 	bool is_slow; /* does not read until `gate` opens; under mutex */
@@ -152,8 +152,8 @@ static bool has_event(const char *line)
 }
 
 /*
- * Events come in order: once this one is there, so are all before it. After an overflow the first
- * may be lost as well.
+ * Events come in order: once this event is there, so are all before it. After an overflow the first
+ * one may be lost as well.
  */
 static void expect_all_events(void)
 {
@@ -372,14 +372,17 @@ Test(helper_watch, a_rename_is_reported_with_both_names)
 	expect_event("-old\n<old\n+d/new");
 	rename_shown("tree/d", "tree/moved");
 	expect_event("-d/\n<d\n+moved/");
-	/* What comes from elsewhere has no other name. */
+	/* A file from elsewhere has no other name. */
 	rename_shown("outside/new", "tree/in");
 	expect_event("+in");
 	cr_expect(not(has_event("<d/new")));
 	stop_watch();
 }
 
-/* What is made in it before its watch stands is not told, but what is written then is. */
+/*
+ * A file that is made before its directory's watch stands is not reported, but a later write to it
+ * is.
+ */
 static void expect_watched(const char *path, const char *line)
 {
 	bool received = false;
@@ -393,8 +396,8 @@ static void expect_watched(const char *path, const char *line)
 }
 
 /*
- * Another directory lies where the root was, or none: all that was told is in doubt, once at once
- * and once when it is over.
+ * Another directory lies where the root was, or none: everything is reported as lost, once at once
+ * and once when a root is back.
  */
 Test(helper_watch, a_root_that_another_directory_replaces_is_watched)
 {
@@ -498,7 +501,7 @@ static void be_slow(bool is_slow)
 	pthread_mutex_unlock(&watching.mutex);
 }
 
-/* What happens from here on lies in the queue until be_slow(false). */
+/* Events from here on lie in the queue until be_slow(false). */
 static void hold_up(void)
 {
 	be_slow(true);
@@ -575,7 +578,7 @@ Test(helper_watch, a_list_comes_first_and_what_changed_meanwhile_after_it)
 	scratch_write_text(&shown.scratch, "tree/d/old", "");
 	be_slow(true);
 	start_watch_of(&shown.root, &first);
-	/* It is ready and has listed nothing yet. */
+	/* The watch is ready and has listed nothing yet. */
 	scratch_write_text(&shown.scratch, "tree/new", "");
 	be_slow(false);
 	expect_event("=old");
@@ -617,9 +620,9 @@ Test(helper_watch, after_an_overflow_everything_is_lost_and_watched_again)
 	overflow_queue();
 	scratch_mkdir(&shown.scratch, "tree/unheard", 0755);
 	be_slow(false);
-	/* Once at once and once when the watches stand again. */
+	/* Everything is reported as lost, at once and when the watches stand again. */
 	expect_event("?/\n?/");
-	/* Also the directory whose event was lost has its watch now. */
+	/* The directory whose event was lost has its watch now, too. */
 	expect_all_events();
 	scratch_write_text(&shown.scratch, "tree/unheard/f", "");
 	expect_event("+unheard/f");
@@ -687,7 +690,7 @@ Test(helper_watch, an_unreadable_directory_is_reported_as_lost)
 
 #define FEW 4
 
-/* In a user namespace of its own, where one may set that. */
+/* In a user namespace of its own, where an ordinary user may set the limit. */
 static bool allow_few_watches(void)
 {
 	AUTO_CLOSE int fd = unshare(CLONE_NEWUSER)
@@ -714,7 +717,7 @@ static unsigned count_lost(void)
 	return count;
 }
 
-/* The first of the directories that was lost, or was not. */
+/* The first directory that was reported as lost, or was not. */
 static unsigned find_dir(bool is_lost)
 {
 	char line[16];
@@ -729,7 +732,8 @@ static unsigned find_dir(bool is_lost)
 }
 
 /*
- * The root and three of six directories are watched; each that goes makes room for one that is not.
+ * The root and three of six directories are watched. A directory that is removed makes room for one
+ * that is not watched.
  */
 static int watch_few(struct shown *s)
 {
@@ -813,7 +817,7 @@ static bool is_over_soon(struct watching *w)
 
 static const struct watch_request by_one = { .watcher = "one" }, by_other = { .watcher = "other" };
 
-/* Its name has the id in hex. */
+/* The file's name has the id in hex. */
 #define FILE_OF_ONE "staging/watch-6f6e6500000000000000000000000000"
 
 Test(helper_watch, the_next_watch_of_a_watcher_ends_the_one_before)

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- What is run ---- */
+/* ---- Scripts ---- */
 
 static struct scratch scratch;
 static struct host_provider host;
@@ -88,7 +88,7 @@ static int feed(const char *base, const char *input, unsigned flags)
 	return o.result.exit_code;
 }
 
-/* For a pipe that is about to be made, by a thread that a busy machine may begin late. */
+/* Feeds a pipe that is about to be made, by a thread that a busy machine may begin late. */
 static int feed_soon(const char *base, const char *input, unsigned flags)
 {
 	const int64_t until_ms = monotonic_ms() + 60000;
@@ -109,7 +109,7 @@ static void base_of(char out[INPUT_PIPE_BASE_SIZE])
 
 TestSuite(input_pipe, .init = setup, .fini = teardown, .timeout = 300);
 
-/* ---- What it does ---- */
+/* ---- Behaviour ---- */
 
 Test(input_pipe, a_command_reads_what_comes_while_it_runs)
 {
@@ -232,7 +232,7 @@ static void *tell(void *context)
 	return NULL;
 }
 
-/* The moment between looking at it and opening it is short, so it is tried at many. */
+/* The moment between the look at the file and its opening is short, so the test tries often. */
 Test(input_pipe, no_file_is_made_of_one_that_goes)
 {
 	char base[INPUT_PIPE_BASE_SIZE], path[INPUT_PIPE_BASE_SIZE + 8];

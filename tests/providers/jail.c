@@ -1,6 +1,6 @@
 /*
- * What a command can reach of this machine. Nothing here would change the machine if a jail let it
- * through.
+ * The parts of this machine that a command can reach. The tests change nothing here, even if a jail
+ * lets them through.
  */
 #include "providers/local/local.h"
 
@@ -52,7 +52,7 @@ static enum err keep(
 	return buf_check(context, "output", e);
 }
 
-/* Both streams of a command into `out`; its exit code. */
+/* Adds both streams of a command to `out`. Returns its exit code. */
 static int run(const char *command, struct buf *out)
 {
 	struct execute_request request = { .command = command };
@@ -108,7 +108,7 @@ Test(jail, has_devices_that_work)
 	cr_expect(ne(int, run("exec 2>&-; printf x >/dev/full", &out), 0));
 }
 
-/* To the mode that it has. */
+/* The command sets the mode that the file has already. */
 Test(jail, cannot_change_modes_in_proc)
 {
 	AUTO_BUF struct buf out = BUF_INIT(4096);
@@ -146,7 +146,7 @@ static bool is_missing(long number)
 	return syscall(number, -1L, 0L, 0L, 0L, 0L) < 0 && errno == ENOSYS;
 }
 
-/* In a child: 0, or what is wrong. */
+/* Runs in a child. 0: the filter is right; else the number of the check that failed. */
 static int try_filter(void)
 {
 	if (load_filter())

@@ -51,7 +51,7 @@ Test(json, a_string_is_valid_whatever_its_bytes)
 	expect_string("\xff\xe2\x82z", 4, "\"\xef\xbf\xbd\xef\xbf\xbdz\"");
 }
 
-/* What a reader gets back; json-c checks UTF-8. */
+/* The text as a reader parses it; json-c checks UTF-8. */
 static struct json_object *read_back(const struct buf *text)
 {
 	struct json_tokener *reader = json_tokener_new();

@@ -1,4 +1,4 @@
-/* What a vendor answers with takes no more memory than is set for it, whatever it is. */
+/* A vendor's answer takes no more memory than is set for it, whatever its contents. */
 #include "providers/json_bound.h"
 
 #include "providers/rest/rest.h"
@@ -19,7 +19,7 @@ TestSuite(json_bound, .timeout = 300);
 #define MIB          ((size_t)1024 * 1024)
 #define TEXT_MAX     (12 * MIB)
 
-/* In KiB, the most since peak_begins(). */
+/* The most memory since peak_begins(), in KiB. */
 static size_t peak_kib(void)
 {
 	char line[128];
@@ -33,7 +33,7 @@ static size_t peak_kib(void)
 	return kib;
 }
 
-/* A sanitizer takes as much as it likes for itself. */
+/* A sanitizer takes more memory for itself, without a limit. */
 static bool is_within(size_t peak_mib, size_t max_mib)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -158,7 +158,7 @@ Test(json_bound, what_lies_a_million_deep_is_not_read)
 	}
 }
 
-/* Its text may be kept twice while it is read. */
+/* The number's text may be kept twice while it is read. */
 Test(json_bound, a_number_of_millions_of_digits_takes_a_few_times_its_text)
 {
 	AUTO_BUF struct buf text = repeated("1", "7", ".5", TEXT_MAX);
@@ -168,7 +168,7 @@ Test(json_bound, a_number_of_millions_of_digits_takes_a_few_times_its_text)
 	cr_expect(is_within(peak, 64), "%zu MiB", peak);
 }
 
-/* A command's output has anything in it. */
+/* A command's output may have any bytes in it. */
 Test(json_bound, marks_in_a_text_count_for_nothing)
 {
 	AUTO_BUF struct buf text = repeated("{\"out\":\"", "[{},':/*\\\"", "\"}", TEXT_MAX / 10);

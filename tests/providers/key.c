@@ -36,7 +36,7 @@ static void write_key(const char *text, mode_t mode)
 	cr_assert(eq(int, chmod(file, mode), 0));
 }
 
-/* What is wrong with the file; "" nothing. */
+/* Expects a refusal of the file that has `words`, and not the key. */
 static void refuse(const char *words)
 {
 	struct error e = { 0 };

@@ -85,7 +85,7 @@ Test(local, lives_below_home_where_no_data_directory_is_set)
 	provider_release(p);
 }
 
-/* In no user database. */
+/* A uid in no user database. */
 #define UNKNOWN_UID 4242424
 
 Test(local, says_when_no_place_is_known)
@@ -208,7 +208,7 @@ Test(local, a_home_that_became_a_link_is_put_aside_and_reported)
 	}
 }
 
-/* As it was when all of it was /home of the jail. */
+/* The layout from when the whole directory was /home of the jail. */
 Test(local, files_that_commands_put_next_to_the_home_stay)
 {
 	struct provider_config cfg = { .id = "x" };
@@ -252,7 +252,7 @@ Test(local, a_directory_whose_mode_keeps_its_owner_out_is_repaired_and_reported)
 	}
 }
 
-/* Who could rename what is in the store would choose what a jail shows. */
+/* A user who may rename files in the store would choose what a jail shows. */
 Test(local, is_kept_where_nobody_else_may_write)
 {
 	struct provider_config cfg = { .id = "x" };
@@ -302,7 +302,7 @@ Test(local, what_is_absent_is_deleted_already)
 	cr_assert(eq(int, delete_it("never", &e), ERR_OK), "%s", e.text);
 }
 
-/* Deeper than there are descriptors, or PATH_MAX. */
+/* Makes directories deeper than there are descriptors, or PATH_MAX. */
 static void dig(const char *from, int depth)
 {
 	AUTO_CLOSE int at = openat(store.fd, from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

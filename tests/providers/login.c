@@ -1,4 +1,4 @@
-/* Whose file a login is, where its key goes, and what counts before it. */
+/* The owner of a login's file, the server its key goes to, and settings that come before it. */
 #include "providers/base/cleanup.h"
 #include "providers/key.h"
 #include "providers/rest/login.h"
@@ -80,7 +80,7 @@ static void refuse(enum err want, const char *words)
 	cr_expect(login.key == NULL && login.path == NULL);
 }
 
-/* ---- Whose file it is ---- */
+/* ---- The owner of the file ---- */
 
 Test(login, is_read_where_others_may_only_read_it)
 {
@@ -154,7 +154,7 @@ Test(login, that_has_run_out_says_how_to_renew_it)
 	refuse(ERR_AUTH, "has run out; log in again: vendor login");
 }
 
-/* ---- What counts before it ---- */
+/* ---- Settings that come before the login ---- */
 
 static void find(const char *key, bool is_login)
 {
@@ -230,7 +230,7 @@ Test(login, completes_a_key_that_is_in_halves)
 	cr_expect(eq(str, (char *)buf_text(&both), "MODAL_TOKEN_ID"));
 }
 
-/* ---- Where its key goes ---- */
+/* ---- The server that the key goes to ---- */
 
 static enum err check_url(const char *path, const char *given_by, const char *url)
 {

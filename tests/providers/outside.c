@@ -12,9 +12,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* What ignores TERM is killed 5 s later (provider.h). */
+/* A program that ignores TERM is killed 5 s later (provider.h). */
 #define UNLOCKED_MS 60000
-/* Of the file systems that vendors use. */
+/* The unit of holes in the file systems that vendors use. */
 #define HOLE_UNIT 4096
 
 /* ---- Making and changing ---- */

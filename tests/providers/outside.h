@@ -1,11 +1,11 @@
 /*
- * outside.h - the shown directory as others in the sandbox see it, beside the verbs that are
- * tested.
+ * outside.h - the shown directory as other programs in the sandbox see it, apart from the verbs
+ * under test.
  *
- * Where the sandbox keeps its files on this machine this is the directory itself. Of a sandbox
- * elsewhere it is what GNU's tools do and say there, started by execute: which is tested by what it
- * prints, and a verb is not tested by itself. Paths are relative to the shown root. Everything
- * fails the test by itself, unless it says whether.
+ * Where the sandbox keeps its files on this machine, this is the directory itself. Of a sandbox
+ * elsewhere it is what GNU's tools do and print there, started by execute: a test of execute looks
+ * at its output, and no verb is tested by itself. Paths are relative to the shown root. Each
+ * function fails the test by itself, unless it returns whether.
  */
 #pragma once
 
@@ -17,9 +17,9 @@ struct subject;
 
 void outside_write(const struct subject *s, const char *path, const void *bytes, size_t len);
 void outside_write_text(const struct subject *s, const char *path, const char *text);
-/* Empty files with the names `prefix`0, `prefix`1 and so on. */
+/* Makes empty files with the names `prefix`0, `prefix`1 and so on. */
 void outside_fill(const struct subject *s, const char *prefix, unsigned count);
-/* A hole of `at` bytes, and behind it one that is none. */
+/* Writes a file with a hole of `at` bytes, and data behind it. */
 void outside_write_sparse(const struct subject *s, const char *path, uint64_t at);
 void outside_mkdir(const struct subject *s, const char *path, uint32_t mode);
 void outside_mkfifo(const struct subject *s, const char *path, uint32_t mode);
@@ -31,7 +31,7 @@ void outside_chmod(const struct subject *s, const char *path, uint32_t mode);
 void outside_set_times(const struct subject *s, const char *path, const struct timespec times[2]);
 void outside_set_xattr(
 	const struct subject *s, const char *path, const char *name, const char *text);
-/* A file system of its own; false where nobody may. */
+/* Mounts a file system of its own; false where that is not allowed. */
 bool outside_mount(const struct subject *s, const char *path);
 void outside_unmount(const struct subject *s, const char *path);
 
@@ -47,7 +47,7 @@ char *outside_read_link(const struct subject *s, const char *path);
 char *outside_get_xattr(const struct subject *s, const char *path, const char *name, size_t *len);
 /* Where the first data and the first hole begin, in what outside_write_sparse() made. */
 void outside_seek(const struct subject *s, const char *path, uint64_t *data, uint64_t *hole);
-/* Whether whoever held the lock of flock(1) on `path` is gone, soon. */
+/* Whether the holder of flock(1)'s lock on `path` is gone, soon. */
 bool outside_is_unlocked_soon(const struct subject *s, const char *path);
 struct attr outside_attr(const struct subject *s, const char *path);
 struct expect outside_expect(const struct subject *s, const char *path);

@@ -14,10 +14,10 @@ static inline bool is_here(const struct subject *s)
 
 struct ran there_with(const struct subject *s, const char *script, const char *one, const char *two,
 	const void *input, size_t len);
-/* Fails the test where it did not end with 0. */
+/* Fails the test where the script did not end with 0. */
 void must_have_run(const struct ran *r, const char *script);
 void do_there(const struct subject *s, const char *script, const char *one, const char *two);
-/* What it printed, with a NUL behind it, to be freed; `len` may be NULL. */
+/* The script's output, with a NUL behind it, to be freed; `len` may be NULL. */
 char *say_there(const struct subject *s, const char *script, const char *path, size_t *len);
-/* Whether it ended with 0. */
+/* Whether the script ended with 0. */
 bool is_so_there(const struct subject *s, const char *script, const char *path);

@@ -38,7 +38,7 @@ Test(path_set, has_what_was_put_and_not_taken)
 	path_set_release(&s);
 }
 
-/* What sorts between a path and what is below it is neither. */
+/* Other names may sort between a path and the paths below it, as a-b does. */
 Test(path_set, takes_what_is_below_a_path_and_no_neighbour)
 {
 	static const char *const paths[] = { "a", "a-b", "a/b", "a/b/c", "a0", "ab/c", "b/a/x" };

@@ -153,7 +153,7 @@ Test(provider_options, an_image_and_a_template_are_one_too_many)
 	cr_expect(eq(int, calls, 0));
 }
 
-/* It is printed, typed and stands in the mount table. */
+/* An ID is printed, typed and stands in the mount table. */
 Test(provider_options, an_id_that_no_terminal_should_get_is_no_id)
 {
 	static const char *const bad[] = { "", "a b", "a\nb", "a\x9b", "a\xc2\x9b", "a\033[2J",

@@ -109,7 +109,7 @@ static enum err read_file(struct remote *r, const char *path, struct buf *out, s
 	return helper_client_fetch(r->helper, NULL, &item, 1, add_piece, out, e);
 }
 
-/* That the helper does its work there: a file that is written and read. */
+/* Checks that the helper works: a file is written and read. */
 static void expect_works(struct remote *r, const char *path, size_t len)
 {
 	AUTO_FREE char *bytes = malloc(len);
@@ -126,7 +126,7 @@ static void expect_works(struct remote *r, const char *path, size_t len)
 	cr_expect(got.len == len && memcmp(got.bytes, bytes, len) == 0, "%s", path);
 }
 
-/* Names in staging that begin so. */
+/* The number of names in staging that begin with `prefix`. */
 static size_t count_staged(const struct remote *r, const char *prefix)
 {
 	DIR *dir = opendir(r->staging);
@@ -334,7 +334,7 @@ Test(remote, what_interrupted_requests_and_uploads_left_is_removed_when_it_is_ol
 }
 
 /*
- * A job that has ended has a .code; one that the sandbox was started over has none, nor a process.
+ * A job that has ended has a .code. A job whose sandbox was started again has none, nor a process.
  */
 Test(remote, what_dead_mounts_left_is_removed_when_it_is_old)
 {
@@ -358,7 +358,7 @@ Test(remote, what_dead_mounts_left_is_removed_when_it_is_old)
 		{ "job-0c-1.pid", "2147483647 1", 50, false },
 		{ "job-0c-1.sh", "sleep 100000", 50, false },
 		{ "job-0d-1.pid", "2147483647 1", 2, true },
-		{ "job-0e-1.pid", "%d 1", 50, true }, /* of this process */
+		{ "job-0e-1.pid", "%d 1", 50, true }, /* the number is this process's */
 		{ "job-0e-1.sh", "sleep 100000", 50, true },
 	};
 	char path[64], text[64];
@@ -425,7 +425,7 @@ Test(remote, a_helper_that_was_removed_is_put_back_once_for_the_request_that_mis
 	cr_expect(eq(sz, scene.host.uploads, 3));
 }
 
-/* A mount is refused with a sentence that says why and what works; commands do. */
+/* A mount is refused, with a sentence that says why and what works. Commands work. */
 static void expect_no_helper(const char *because)
 {
 	struct error e;
@@ -490,7 +490,7 @@ static void forbid_execution(size_t forbidden)
 	*scene.scratch.path = 0;
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		skip("nothing can be mounted here");
-	/* It may lie below one of them. */
+	/* TMPDIR may lie below one of the places. */
 	unsetenv("TMPDIR");
 	mount_here("tmpfs", "/mnt", MS_NOEXEC);
 	for (size_t i = 0; i < PLACES; i++)
@@ -558,7 +558,7 @@ Test(remote, a_place_that_is_full_is_not_used)
 	expect_works(&scene.remote, "f", 10);
 }
 
-/* Its PATH has these programs and nothing else that could run another. */
+/* The sandbox's PATH has these programs, and no others that could run a program. */
 static void have_only(const char *const *programs)
 {
 	static char path[32];

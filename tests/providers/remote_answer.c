@@ -75,7 +75,7 @@ static enum err add_piece(void *context, const struct fetch_piece *piece, struct
 	return piece->err == ERR_OK ? ERR_OK : error_set(e, piece->err, "%s", piece->why);
 }
 
-/* The first `len` bytes. */
+/* Fetches the first `len` bytes. */
 static enum err fetch(size_t len, struct buf *out, struct error *e)
 {
 	const struct fetch_item item = { .kind = FETCH_BYTES, .path = "large", .length = len };
@@ -203,7 +203,7 @@ Test(remote_answer, where_no_file_fits_it_is_output)
 	cr_expect(eq(sz, count_answers(), 0));
 }
 
-/* They may not be repeated, so what became of them is said at once. */
+/* Changes may not be repeated, so their results come as output, at once. */
 Test(remote_answer, that_of_changes_is_output)
 {
 	struct change changes[CHANGES];
@@ -235,7 +235,7 @@ Test(remote_answer, an_answer_that_nobody_read_is_removed_by_an_attach_when_it_i
 	cr_expect(faccessat(scratch.fd, ".sandboxfs/answer-new", F_OK, 0) == 0);
 }
 
-/* Whoever asks for a whole large file gets it in several answers then. */
+/* A caller that asks for a whole large file gets it in several answers then. */
 Test(remote_answer, answers_are_bounded_where_they_are_late_and_nowhere_else)
 {
 	struct provider p = { .helper = remote.helper };

@@ -18,17 +18,17 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-/* On every wait. */
+/* The limit of every wait, in rounds of 1 ms. */
 #define WAIT_ROUNDS 60000
 #define MIB         ((size_t)1024 * 1024)
 
-/* A sandbox on this machine, and what came of its last command. */
+/* A sandbox on this machine, and the outcome of its last command. */
 static struct sandbox {
 	struct scratch scratch;
 	struct host_remote host;
 	struct remote remote;
-	size_t cut_runs, cut_after; /* so many runs end after so many bytes */
-	int64_t progress_ms;        /* of a command; 0: the usual */
+	size_t cut_runs, cut_after; /* how many runs are cut, and after how many bytes */
+	int64_t progress_ms;        /* a command's limit; 0: the usual one */
 	struct cancel cancel;
 	bool is_cancelled_at_output;
 	struct buf out, err_out;
@@ -56,7 +56,7 @@ static enum err upload(
 	return host_remote_ops(&s->host).upload(&s->host, call, u, e);
 }
 
-/* Its processor is one for which no helper is carried. */
+/* Gives the sandbox a processor for which there is no helper. */
 static void be_another_machine(void)
 {
 	static char path[160];
@@ -104,7 +104,7 @@ static void sandbox_open_without_helper(void)
 	sandbox_make(false);
 }
 
-/* Of what is attached only the path of staging stays. */
+/* Releases the attachment, but for the path of staging. */
 static void sandbox_release(void)
 {
 	char *staging = strdup(sandbox.remote.staging);
@@ -180,7 +180,7 @@ static bool is_there_soon(const char *path)
 	return is_there(path);
 }
 
-/* Files of commands. */
+/* The number of files of commands. */
 static size_t count_staged(void)
 {
 	DIR *dir = opendir(sandbox.remote.staging);
@@ -194,7 +194,7 @@ static size_t count_staged(void)
 	return count;
 }
 
-/* ---- What is left ---- */
+/* ---- Leftovers ---- */
 
 static const char *const helper_ways[] = { "echo secret", "echo secret; exit 3",
 	"exec 2>&1; cat /proc/self/nothing", "kill -KILL $PPID" };
@@ -228,7 +228,7 @@ Test(remote_command, a_release_leaves_no_record)
 	}
 }
 
-/* What was cancelled is ended behind its caller's back, and has a record until then. */
+/* A cancelled command is ended after its call has returned, and has a record until then. */
 Test(remote_command, a_release_leaves_no_record_of_what_was_cancelled)
 {
 	sandbox.is_cancelled_at_output = true;
@@ -278,7 +278,7 @@ Test(remote_command_bare, any_shell_runs_it)
 	}
 }
 
-/* Its holder keeps the lock of `held` until it is dead. */
+/* The command keeps the lock of `held` until it is dead. */
 static const char held_command[] = "exec 9>held; flock 9; echo up; echo up >up; sleep 1000 & wait";
 
 static bool is_held(void)

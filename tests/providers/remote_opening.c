@@ -75,7 +75,7 @@ struct received {
 	char made[40];
 };
 
-/* Once the list has come something is made, and when that was heard it is enough. */
+/* Makes a file once the list is complete, and ends the watch with the file's event. */
 static enum err receive(void *context, const struct watch_event *event, struct error *e)
 {
 	struct received *h = context;
@@ -173,7 +173,7 @@ Test(remote_opening, another_watch_is_not_the_one_that_began)
 	scene_close(&s);
 }
 
-/* Its thread, and its program, are gone when the release returns. */
+/* The opening's thread and program are gone when the release returns. */
 Test(remote_opening, an_opening_that_nobody_takes_ends_with_the_release)
 {
 	struct scene s;

@@ -1,4 +1,4 @@
-/* Large requests, which are uploaded: what of them is compressed on the way. */
+/* Large requests, which are uploaded: the part of them that is compressed on the way. */
 #include "providers/remote/pack.h"
 
 #include "providers/base/cleanup.h"
@@ -66,7 +66,7 @@ static void make_noise(void)
 	}
 }
 
-/* Written in one request; the result is what of it was uploaded. */
+/* Writes the file in one request. Returns how many bytes were uploaded. */
 static size_t write_file(size_t len)
 {
 	const struct change changes[] = {
@@ -115,7 +115,7 @@ Test(remote_pack, text_travels_small_and_arrives_whole)
 	cr_expect(eq(sz, count_requests(), 0));
 }
 
-/* Whoever runs programs there may ignore how they end, and what he runs inherits that. */
+/* The program that runs others there may ignore how these end, and they inherit that. */
 Test(remote_pack, a_text_arrives_where_exit_codes_are_not_reported)
 {
 	make_text();
@@ -131,7 +131,7 @@ Test(remote_pack, what_does_not_shrink_travels_as_it_is)
 	expect_file(LARGE);
 }
 
-/* As of a service that writes what is sent to it twice, the first time late. */
+/* As of a service that writes an upload twice, the first time late. */
 Test(remote_pack, what_has_its_size_too_soon_is_waited_for)
 {
 	host.has_holes = true;

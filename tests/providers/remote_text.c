@@ -34,7 +34,7 @@ static void expect_printable(const struct buf *text)
 			text->bytes[i]);
 }
 
-/* What the shell makes of the text, as it reads it from its standard input. */
+/* Runs the text in the shell, which reads it from its standard input. */
 static void run(const char *const *shell, const struct buf *text, struct buf *out)
 {
 	char path[] = "/tmp/remote_text-XXXXXX", command[128];

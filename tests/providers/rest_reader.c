@@ -1,4 +1,6 @@
-/* JSON that is read as it comes is what it is as a whole, and takes no more memory than is set. */
+/*
+ * JSON that is read as it comes equals JSON read as a whole, and takes no more memory than is set.
+ */
 #include "providers/rest/reader.h"
 
 #include "providers/base/cleanup.h"
@@ -16,7 +18,7 @@ TestSuite(rest_reader, .timeout = 300);
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 #define MIB          ((size_t)1024 * 1024)
 
-/* As it is written again; NULL: no JSON. */
+/* The value as it is written again; NULL: no JSON. */
 static char *read_in_pieces(const char *text, size_t len, size_t first, size_t step)
 {
 	struct rest_reader reader;
@@ -59,7 +61,7 @@ Test(rest_reader, pieces_of_any_length_are_read_as_the_whole)
 	}
 }
 
-/* In KiB, the most since peak_begins(). */
+/* The most memory since peak_begins(), in KiB. */
 static size_t peak_kib(void)
 {
 	char line[128];
@@ -83,7 +85,7 @@ static size_t peak_begins(void)
 	return peak_kib();
 }
 
-/* {"output":"aaa...": so many bytes, as a command prints them. */
+/* {"output":"aaa...": `len` bytes of a command's output. */
 static enum err read_output(size_t len, bool *is_json)
 {
 	static char piece[65536];

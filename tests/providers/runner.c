@@ -1,6 +1,6 @@
 /*
- * What runs the units (tests/support/runner.h) says of every way in which a test can fail that it
- * failed. The planted ones pass unless the environment says otherwise; a run of the units leaves
+ * The runner of the units (tests/support/runner.h) reports every way in which a test can fail as a
+ * failure. The planted tests pass unless the environment says otherwise; a run of the units leaves
  * them to the tests below (tests/support/run-test).
  */
 #include <criterion/criterion.h>
@@ -66,7 +66,7 @@ Test(runner_planted, takes_longer_than_it_may, .timeout = 2)
 		pause();
 }
 
-/* The status of this program's run of that test, whose words are no result of this run. */
+/* The status of this program's run of that test, whose output is no result of this run. */
 static int status_of_run(const char *test, char *variable)
 {
 	char filter[64];

@@ -75,7 +75,7 @@ static struct room {
 	struct root root;
 } room;
 
-/* What is asked, and what was answered; `at`: up to where that was looked at. */
+/* The requests, and the answers; `at`: how far the answers were read. */
 static struct buf requests = BUF_INIT(2 * (size_t)WIRE_REQUEST_MAX),
 		  answers = BUF_INIT(WIRE_REQUEST_MAX);
 static size_t at;
@@ -99,7 +99,7 @@ static void room_close(void)
 
 TestSuite(serve, .init = room_open, .fini = room_close, .timeout = 300);
 
-/* Serves `requests` in one shot; what was written is in `answers`. */
+/* Serves `requests` in one shot; the output is in `answers`. */
 static enum err shoot(bool is_armoured, struct error *e)
 {
 	AUTO_CLOSE int out = memfd_create("answers", MFD_CLOEXEC);

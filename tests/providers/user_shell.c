@@ -51,7 +51,7 @@ static void home_end(struct home *h)
 	cr_assert(eq(int, system(command), 0));
 }
 
-/* What /bin/sh makes of the text; the caller frees it. */
+/* The output of /bin/sh for the text; the caller frees it. */
 static char *said(const char *shell, unsigned caps, bool keeps_dir, const char *command)
 {
 	AUTO_BUF struct buf text = BUF_INIT(USER_SHELL_MAX(1024 * 1024));

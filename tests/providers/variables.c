@@ -14,7 +14,7 @@
 
 TestSuite(variables, .timeout = 300);
 
-/* Its variables of keys, ", " between. */
+/* The names of the provider's variables of keys, with ", " between. */
 static void put_key_names(struct buf *out, const char *provider)
 {
 	const struct variable *v;

@@ -1,4 +1,4 @@
-/* Which answers are a vendor's own, and which are somebody else's: over all vendors. */
+/* Answers that are a vendor's own, and answers of other servers: over all vendors. */
 #include "providers/aio/verdict.h"
 #include "providers/daytona/toolbox.h"
 #include "providers/e2b/verdict.h"

@@ -570,10 +570,7 @@ Test(wire, a_message_with_more_behind_it_is_refused)
 	}
 }
 
-/*
- * Whatever single byte is changed to whatever value: never a step out of bounds, never another
- * error.
- */
+/* A changed byte never leads out of bounds, nor to an error of another kind. */
 Test(wire, a_damaged_message_is_read_safely)
 {
 	static const unsigned char values[] = { 0x00, 0x01, 0x2e, 0x2f, 0x7f, 0x80, 0xfe, 0xff };
@@ -726,7 +723,7 @@ Test(wire, a_fetch_of_many_sources_takes_few_bytes)
 			same_expect(&got[n].target, &items[n].target));
 }
 
-/* One of a fetch's items as it lies there: only the path is told. */
+/* Adds an item of a fetch with this encoded path, and no other value. */
 static void add_fetch_path(struct buf *m, const char *said, size_t len)
 {
 	static const unsigned char rest[7] = { 0 };
@@ -1066,7 +1063,7 @@ Test(wire, an_end_brings_its_error)
 	}
 }
 
-/* ---- What is refused ---- */
+/* ---- Refusals ---- */
 
 Test(wire, a_hello_of_a_root_that_is_no_directory_is_refused)
 {
