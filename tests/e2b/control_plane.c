@@ -191,7 +191,7 @@ Test(control_plane, creates_by_the_older_route_where_the_newer_is_unknown)
 
 		START(rows);
 		cr_assert(eq(int, plane_create(c, NULL, &wanted, &s, &e), ERR_OK), "%s", e.text);
-		/* By now it is known that the server lacks the route. */
+		/* The client remembers by now that the server lacks the route. */
 		cr_assert(eq(int, plane_create(c, NULL, &wanted, &s, &e), ERR_OK), "%s", e.text);
 		canned_stop(&server);
 		cr_expect(eq(str, body_of(1),

@@ -10,9 +10,9 @@
 
 struct envd_row {
 	const char *want; /* how the request begins: "POST /files" */
-	const struct buf
-		*answer;   /* with its status line and headers; NULL: the connection is closed */
-	bool by_bytes;     /* each byte is sent by a write of its own */
+	/* with its status line and headers; NULL: the connection is closed */
+	const struct buf *answer;
+	bool by_bytes; /* each byte is sent by a write of its own */
 	/* the answer waits until a request that begins so has been read; NULL: it does not wait */
 	const char *after;
 	/*
@@ -29,9 +29,8 @@ struct envd_server {
 	char url[64];
 	struct envd_row rows[ENVD_ROWS_MAX];
 	size_t count;
-	struct buf requests
-		/* what each row got, headers and body; for reading after the stop */
-		[ENVD_ROWS_MAX];
+	/* the headers and body that each row got; for reading after the stop */
+	struct buf requests[ENVD_ROWS_MAX];
 	bool used[ENVD_ROWS_MAX], read[ENVD_ROWS_MAX];
 	int connections, unwanted; /* requests for which no row was left */
 	int fd, stop_fd;

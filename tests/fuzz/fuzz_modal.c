@@ -146,7 +146,7 @@ static void put_answer(struct buf *out, const char *url)
 	buf_add(out, bytes, len);
 }
 
-/* So many messages, each behind its length; or any bytes. */
+/* Makes a number of messages, each behind its length; or any bytes. */
 static void script_answer(const char *url, struct buf *body)
 {
 	uint8_t how = script_byte();

@@ -526,7 +526,7 @@ static void save_modal(const char *dir)
 	save(dir, "fuzz_modal", "no_signal", &two);
 }
 
-/* ---- Texts; the first byte says how large their pieces are, or what they are ---- */
+/* ---- Texts; the first byte says how large their pieces are, or their kind ---- */
 
 /* Choices of tests/fuzz/scripted_exchange.h, a letter each, that make a good answer. */
 #define SCRIPT "xPdddddddddddddd<ddddddPhhhhhhhhPddddddnddddxxxxPd"

@@ -52,7 +52,7 @@ static struct liar {
 		char *asked; /* the first path of a list; NULL: unknown */
 	} ids[IDS];
 	uint32_t last_id, watch_id;
-	uint32_t ring_id;            /* the last request before a directory was removed */
+	uint32_t ring_id; /* the last request before a directory was removed */
 	/* the numbers of the requests whose answers are kept back; 0: none */
 	uint32_t held_ids[HELD_IDS];
 	struct held held[HELD_MAX];
@@ -365,7 +365,7 @@ static void answer(struct lies *l)
 	}
 }
 
-/* ---- Storms, and what is late ---- */
+/* ---- Storms, and late frames ---- */
 
 /* Events are about the names and attributes that were sent so far. */
 static void learn_locked(struct lies *storm, const struct lies *l)

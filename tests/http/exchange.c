@@ -333,7 +333,7 @@ Test(http_exchange, an_answer_nobody_reads_waits_at_the_server)
 	request = room_request(&r, HTTP_GET, HTTP_REPEATABLE);
 	x = room_begin(&r, &request);
 	cr_assert(eq(sz, (size_t)read(stuck[0], &signalled, 1), 1));
-	/* The rest of what was sent is in the kernel's buffers for sockets. */
+	/* The rest of the bytes sent is in the kernel's buffers for sockets. */
 	cr_expect(lt(long, r.server.sent, (long)LONG / 2));
 	do {
 		cr_assert(eq(int, http_read(x, NULL, &bytes, &len, &r.e), ERR_OK), "%s", r.e.text);

@@ -1,4 +1,4 @@
-/* Answers that are not the service's: held against the form that the service has. */
+/* Answers of other servers, which lack the form of the service's. */
 #include "tests/http/room.h"
 
 #include <stdio.h>

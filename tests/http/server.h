@@ -42,7 +42,7 @@ void server_start(struct server *s, void (*handler)(struct peer *p), void *conte
 void server_stop(struct server *s);
 /* "http://127.0.0.1:PORT" and `path`, in a buffer of the caller's. */
 const char *server_url(const struct server *s, const char *path, char url[128]);
-/* A port of this machine on which nobody listens. */
+/* A port of this machine without a listener. */
 int unused_port(void);
 
 /* As recv(2), but goes on where the process was stopped meanwhile. */

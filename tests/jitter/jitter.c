@@ -44,9 +44,8 @@ struct thread {
 	uint64_t random; /* 0: not begun */
 	bool is_idle;    /* runs only when a core has nothing else to do */
 	unsigned calls;
-	unsigned
-		/* 0: a shell's, and of the other programs that a test or a command runs */
-		slowness;
+	/* 0: a thread of a shell, or of another program that a test or a command runs */
+	unsigned slowness;
 };
 
 static __thread struct thread self;

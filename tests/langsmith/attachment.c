@@ -91,7 +91,7 @@ Test(langsmith_reach, a_user_starts_what_stopped_meanwhile)
 	FIND(rows);
 	let_time_pass();
 	cr_expect(eq(int, reach(NULL, &p), ERR_OK), "%s", e.text);
-	/* The sandbox is known to run now, so no request asks. */
+	/* The sandbox is known to run now, so the control plane is not asked. */
 	cr_expect(eq(int, reach(NULL, &p), ERR_OK), "%s", e.text);
 }
 

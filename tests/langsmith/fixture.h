@@ -17,7 +17,7 @@
 #define LOOK      "GET " BOXES "/b1 "
 #define START_BOX "POST " BOXES "/b1/start "
 #define STATUS    "GET " BOXES "/b1/status "
-/* Bodies that the fixture fills in, since they say where the data plane is. */
+/* Bodies that the fixture fills in, with the URL of the data plane. */
 extern char box_ready[512], box_stopped[512];
 
 extern struct canned server;

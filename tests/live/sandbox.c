@@ -4,8 +4,8 @@
  *	live-sandbox VENDOR make FILE      writes its ID to FILE
  *	live-sandbox VENDOR delete ID      also one that is gone already
  *
- * By the provider's own create and delete, which are thereby tested as well. Signals wait until it
- * is done: a sandbox that was made must be known to whoever deletes it.
+ * The provider's own create and delete do the work, and so are tested as well. Signals wait until
+ * the work is done: the ID of a sandbox that was made must be known, for its deletion.
  */
 #include "providers/provider.h"
 

@@ -295,7 +295,10 @@ Test(modal_life, a_list_is_that_of_every_app_that_may_have_sandboxes)
 	cr_expect(eq(uint, listed(), 3));
 	modal_server_post(&server, "/stop-app/ended");
 	cr_expect(eq(uint, listed(), 2));
-	/* One of the two ends between both requests. */
+	/*
+	 * The server forgets one of the two apps between the list of apps and the list of its
+	 * sandboxes.
+	 */
 	modal_server_fault(&server, "SandboxListV2", "{\"type\":\"grpc_status\",\"status\":5}", 1);
 	cr_expect(eq(uint, listed(), 1));
 }

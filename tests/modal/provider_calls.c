@@ -305,7 +305,7 @@ static enum err receive(
 	return ERR_OK;
 }
 
-/* The worker says a code, which may be 0, or a signal. */
+/* The worker reports a code, which may be 0, or a signal. */
 Test(modal_calls, a_code_and_a_signal_are_distinguished)
 {
 	static const struct {

@@ -26,7 +26,7 @@ TestSuite(modal_link, .init = set_up, .fini = tear_down, .timeout = 300);
 
 /* ---- Data in both directions at once ---- */
 
-/* Several times what sockets and windows of flow control hold. */
+/* Several times the capacity of sockets and of flow control's windows. */
 #define MUCH ((size_t)24 * 1024 * 1024)
 
 static void *write_much(void *context)

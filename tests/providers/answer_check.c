@@ -1,4 +1,4 @@
-/* Lies of a sandbox, one a row: each is refused, and what an honest one may say is not. */
+/* Lies of a sandbox, one a row. Each is refused; the answers of an honest sandbox are not. */
 #include "providers/answer_check.h"
 
 #include <criterion/criterion.h>
@@ -152,7 +152,7 @@ Test(answer_check, a_list_tells_what_was_asked_for_in_its_order)
 		check_row(&lists[n]);
 }
 
-/* Whether a directory of so many names, of which the last is the first again, is complete. */
+/* Whether a directory of so many names is complete. `repeats`: the last name is the first again. */
 static bool is_complete(size_t names, bool repeats)
 {
 	const char *start = "";

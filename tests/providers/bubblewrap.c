@@ -1,4 +1,4 @@
-/* How bwrap is ended: what it has started by then ends with it, whenever that is. */
+/* How bwrap is ended: all that it has started by then ends with it, at any moment. */
 #include "providers/local/bubblewrap.h"
 
 #include "providers/base/cleanup.h"

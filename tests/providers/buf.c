@@ -6,7 +6,7 @@
 
 TestSuite(buf, .timeout = 300);
 
-/* Where memory is not zero by chance: what was there before was longer. */
+/* For memory that is not zero by chance: the text before was longer. */
 Test(buf, text_ends_where_what_was_reserved_is_filled)
 {
 	AUTO_BUF struct buf b = BUF_INIT(100);

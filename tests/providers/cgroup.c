@@ -115,7 +115,7 @@ Test(cgroup, is_none_and_goes_where_the_bounds_cannot_be_set)
 	struct stat st;
 	struct cgroup c;
 
-	/* No files: what is made here is no group. */
+	/* The directory has no files, so a directory in it is no group. */
 	cr_expect(eq(int, cgroup_make_in(&c, mount.path, "/app/own", "box", &limits, NULL),
 		ERR_UNSUPPORTED));
 	cr_expect(ne(int, fstatat(mount.fd, "app/box", &st, 0), 0));

@@ -1,4 +1,4 @@
-/* A program that reaches a sandbox, and what is left of it in the background. */
+/* A program that reaches a sandbox, and the processes that it leaves in the background. */
 #include "providers/command/session.h"
 
 #include <criterion/criterion.h>

@@ -12,7 +12,7 @@ static enum err apply_kind(struct subject *s, struct change change)
 	return apply_one(s, change).err;
 }
 
-/* The answer must carry what the file system says afterwards. */
+/* Checks that the answer has the attributes that the file system shows afterwards. */
 static void expect_result(
 	struct subject *s, const struct change_result *r, const char *path, const char *parent)
 {
@@ -731,7 +731,7 @@ BEHAVIOUR(apply, what_is_made_and_placed_is_so_once)
 	cr_expect(eq(u32, outside_attr(s, "f").mode & 07777, 0644));
 }
 
-/* A staged file, and what was made empty for it. */
+/* A staged file, and the empty file that was made for it. */
 static void make_for_placing(struct subject *s)
 {
 	const struct change changes[] = {

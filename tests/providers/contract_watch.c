@@ -17,7 +17,7 @@ struct seen {
 	struct attr attr;
 };
 
-/* A watch in its own thread, and what it has reported so far. */
+/* A watch in its own thread, and its events so far. */
 struct watcher {
 	struct subject *s;
 	struct watch_request request;
@@ -25,12 +25,12 @@ struct watcher {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct seen seen[4096]; /* lock */
-	size_t count;           /* lock */
-	bool lists;             /* lock; as WATCH_READY said */
-	bool has_ended;         /* lock */
-	enum err end;           /* lock */
-	struct error why;       /* lock */
+	struct seen seen[4096]; /* under lock */
+	size_t count;           /* under lock */
+	bool lists;             /* under lock; from WATCH_READY */
+	bool has_ended;         /* under lock */
+	enum err end;           /* under lock */
+	struct error why;       /* under lock */
 };
 
 /* The end of a list, as a name: no file can be called "/". */

@@ -186,7 +186,7 @@ static int compare_lines(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The tree as text, the same whatever the order of its directories' entries. */
+/* The tree as text, independent of the order of its directories' entries. */
 static void describe(const struct shown *s, struct buf *out)
 {
 	static const char *const files[] = { "tree/d/f", "tree/d/moved", "tree/a", "tree/b",

@@ -195,7 +195,7 @@ Test(helper_apply, a_rename_that_fails_keeps_nothing)
 	expect_text("tree/ro/f", "root's");
 }
 
-/* ---- Refusals that only happen here, or of which the contract says less ---- */
+/* ---- Refusals that only happen here, or that the contract checks less closely ---- */
 
 static void make_all_kinds(void)
 {
@@ -399,7 +399,7 @@ Test(helper_apply, an_append_of_nothing_tells_where_the_end_is)
 	cr_expect(eq(u64, applied(APPEND, "f").offset, 5));
 }
 
-/* Another file system in tree/m; NULL: nobody may mount. */
+/* Mounts another file system at tree/m; NULL: that is not allowed. */
 static const char *mount_other(void)
 {
 	static char path[128];
@@ -452,9 +452,9 @@ Test(helper_apply, place_crosses_file_systems)
 	cr_assert(umount(path) == 0);
 }
 
-/* ---- Over what was made empty for it ---- */
+/* ---- A file over an empty one that was made for it ---- */
 
-/* tree/f, of mode 0640, and what is to take its place. */
+/* Makes tree/f, of mode 0640, and the file that is to take its place. */
 static void make_for_placing(const char *there)
 {
 	scratch_write_text(&shown.scratch, "tree/f", there);
@@ -768,7 +768,7 @@ static void hammer(const char *path, const char *fresh)
 	applied(RMDIR, fresh);
 }
 
-/* Swaps `one` and `other`, one of them a link out, while `path` and `fresh` are worked on. */
+/* Swaps `one` and `other`, of which one is a link out, while `path` and `fresh` are changed. */
 static void expect_outside_untouched(
 	const char *one, const char *other, const char *path, const char *fresh)
 {
@@ -820,8 +820,8 @@ Test(helper_apply, a_swapped_file_does_not_lead_changes_out)
 /* ---- Events for a watcher in the sandbox ---- */
 
 /*
- * Writes (w), closes of what was open for writing (c) and names that went (m); two equal ones in
- * a row are one event.
+ * Writes (w), closes of files open for writing (c) and names that went (m). Two equal events in a
+ * row are one.
  */
 static void read_events(int fd, char *out, size_t size)
 {

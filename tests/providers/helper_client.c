@@ -50,8 +50,8 @@ static void *run_player(void *context)
 }
 
 /*
- * On a busy machine the player may be slow to have its turn: a suite's time-out ends what lasts for
- * ever.
+ * On a busy machine the player may have its turn late. A suite's time-out ends a test that lasts
+ * for ever.
  */
 static const struct call patient = { .progress_ms = -1 };
 
@@ -282,7 +282,7 @@ static bool receive(struct frame *f, struct buf *payload)
 	return true;
 }
 
-/* A client that refused what came before may have gone already. */
+/* A client that refused an earlier answer may have gone already. */
 static void put(const void *bytes, size_t len)
 {
 	cr_expect(write(scene.out, bytes, len) == (ssize_t)len || errno == EPIPE);

@@ -1,4 +1,4 @@
-/* Commands and their records, below the coding: what the contract cannot bring about. */
+/* Commands and their records, below the coding: cases that the contract cannot bring about. */
 #include "providers/helper/command.h"
 
 #include "providers/base/buf.h"

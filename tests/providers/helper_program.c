@@ -551,7 +551,7 @@ static const struct {
 	{ { "once", "-w", "/proc", "-n", "5", "/" }, 1, "not a file of 5 bytes" },
 	{ { "once", "-r", "not base64", "/" }, 2, "base64" },
 	{ { "once", "-r", "AAAA", "/" }, 1, "inside a frame" },
-	/* A root may be missing: each request says so. */
+	/* A root may be missing: each request reports that. */
 	{ { "serve", "/", "/absent/staging" }, 1, "/absent/staging: no such file" },
 	{ { "serve", "/absent", "/proc/version" }, 1, "not a directory" },
 };

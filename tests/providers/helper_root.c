@@ -244,10 +244,7 @@ Test(helper_root, every_field_is_as_lstat_has_it)
 	cr_expect(eq(long, attr.atime.tv_nsec, st.st_atim.tv_nsec));
 }
 
-/*
- * A hostile process swaps a directory with a link to `outside`: what is reached lies inside, or
- * nothing is.
- */
+/* A hostile process swaps a directory with a link to `outside`: a path leads inside, or nowhere. */
 static void expect_no_way_out(void)
 {
 	struct attr inside, outside;

@@ -77,7 +77,7 @@ static void apply_numbered(const struct shown *s, uint64_t number)
 	cr_assert(zero(int, (int)result.err));
 }
 
-/* The second record of a journal begins in the middle of a mount's life, where somebody waits. */
+/* The second record of a journal begins in the middle of a mount's life, while a call waits. */
 Test(helper_staging, what_dead_mounts_left_goes_with_the_first_record_of_a_journal_alone)
 {
 	static const char left[] = "staging/seq-ff000000000000000000000000000000";

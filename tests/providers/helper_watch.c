@@ -34,7 +34,7 @@ static struct watching {
 	pthread_mutex_t mutex;
 	pthread_cond_t received;
 	struct buf log;   /* one event a line; under mutex */
-	struct attr of_f; /* of the last event of "f"; under mutex */
+	struct attr of_f; /* the attributes in the last event of "f"; under mutex */
 	enum err result;
 	bool is_over; /* under mutex */
 	bool is_slow; /* does not read until `gate` opens; under mutex */
@@ -248,7 +248,7 @@ Test(helper_watch, a_quiet_tree_is_no_stalled_call)
 Test(helper_watch, what_fills_a_new_directory_is_reported_too)
 {
 	start_watch(&shown.root);
-	/* Made aside and moved in: no event of what is inside. */
+	/* The directory is made aside and moved in: there is no event of its contents. */
 	scratch_mkdir(&shown.scratch, "new", 0755);
 	scratch_mkdir(&shown.scratch, "new/d", 0755);
 	scratch_write_text(&shown.scratch, "new/d/f", "");

@@ -52,7 +52,7 @@ static size_t peak_begins(void)
 	return peak_kib();
 }
 
-/* `first`, `one` so many times, `last`. */
+/* A text of `first`, `times` times `one`, and `last`. */
 static struct buf repeated(const char *first, const char *one, const char *last, size_t times)
 {
 	struct buf text = BUF_INIT(2 * TEXT_MAX);

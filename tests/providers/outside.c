@@ -169,7 +169,7 @@ void outside_set_times(const struct subject *s, const char *path, const struct t
 	set_time_there(s, path, 'm', &times[1]);
 }
 
-/* Where there is no tool to do it with, whatever needs it is to be left out. */
+/* Where a sandbox lacks setfattr(1), a test that needs it is to be left out. */
 void outside_set_xattr(
 	const struct subject *s, const char *path, const char *name, const char *text)
 {
@@ -185,9 +185,7 @@ void outside_set_xattr(
 	must_be_zero(fsetxattr(fd, name, text, strlen(text), 0), path);
 }
 
-/*
- * A jail of ours is seen from outside; into one of a vendor nothing that is mounted here reaches.
- */
+/* A mount here is seen in a jail of ours, but not in a vendor's sandbox. */
 bool outside_mount(const struct subject *s, const char *path)
 {
 	char there[32];

@@ -45,7 +45,7 @@ char *outside_read(const struct subject *s, const char *path, size_t *len);
 char *outside_read_link(const struct subject *s, const char *path);
 /* A value with a NUL behind it, to be freed. */
 char *outside_get_xattr(const struct subject *s, const char *path, const char *name, size_t *len);
-/* Where the first data and the first hole begin, in what outside_write_sparse() made. */
+/* Where the first data and the first hole begin, in a file of outside_write_sparse(). */
 void outside_seek(const struct subject *s, const char *path, uint64_t *data, uint64_t *hole);
 /* Whether the holder of flock(1)'s lock on `path` is gone, soon. */
 bool outside_is_unlocked_soon(const struct subject *s, const char *path);

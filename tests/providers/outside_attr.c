@@ -33,7 +33,9 @@ static struct attr attr_here(const struct subject *s, const char *path)
 		.ctime = { x.stx_ctime.tv_sec, x.stx_ctime.tv_nsec } };
 }
 
-/* As stat(1) says it: the seconds rounded down, and the fraction that is counted away from zero. */
+/*
+ * A time as stat(1) prints it: the seconds rounded down, and the fraction counted away from zero.
+ */
 static struct timespec read_time(long long seconds, long fraction)
 {
 	bool is_before = seconds < 0 && fraction;

@@ -9,7 +9,7 @@
 	ROW(aarch64, __VA_ARGS__) ROW(armv7l, __VA_ARGS__) ROW(riscv64, __VA_ARGS__)
 
 /*
- * The qemu-user that runs programs for `machine` (as uname -m says it) here; "": they run as they
- * are. False: there is none.
+ * The qemu-user that runs programs for `machine`, in uname -m's words, here; "": programs run as
+ * they are. False: there is none.
  */
 bool processor_find_runner(const char *machine, char *out, size_t size);

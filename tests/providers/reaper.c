@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-/* A sandbox where signals are counted; a semaphore says when one came. */
+/* A sandbox where signals are counted; the semaphore `came_fd` counts them for the test. */
 static struct {
 	int terms, kills;
 	int64_t term_ms, kill_ms;

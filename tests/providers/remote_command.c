@@ -1,4 +1,6 @@
-/* Commands for vendors whose programs only print text: what the contract cannot bring about. */
+/*
+ * Commands for vendors whose programs only print text: cases that the contract cannot bring about.
+ */
 #include "providers/remote/command.h"
 
 #include "providers/base/cleanup.h"

@@ -19,7 +19,7 @@
 
 #define MIB ((size_t)1024 * 1024)
 
-/* ---- Requests, and what one shot answers to them ---- */
+/* ---- Requests, and the answers of one shot ---- */
 
 static void add_frame(struct buf *out, enum frame_type type, uint32_t id, const struct buf *payload)
 {

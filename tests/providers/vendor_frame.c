@@ -96,7 +96,7 @@ Test(vendor_frame, the_vendors_own_refusals_are_known)
 			rows[i].body);
 }
 
-/* Numbers are the proxy's, which has nothing to say of what a procedure was asked for. */
+/* A number as a code is the proxy's, whose answer is not about the procedure's request. */
 Test(vendor_frame, the_daemon_of_e2b_names_its_codes)
 {
 	static const int statuses[] = { 400, 404, 405, 413, 451 };
@@ -109,7 +109,9 @@ Test(vendor_frame, the_daemon_of_e2b_names_its_codes)
 	}
 }
 
-/* API gateways say {"message":"..."}, too, of routes and sizes that the service has no say in. */
+/*
+ * API gateways answer {"message":"..."}, too, for routes and sizes that the service does not see.
+ */
 Test(vendor_frame, runloop_refuses_with_the_statuses_of_its_documents_alone)
 {
 	static const int statuses[] = { 302, 402, 405, 407, 413, 415, 451, 520 };

@@ -85,7 +85,7 @@ static bool same_string(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* ---- Messages, and one decoder each: for what holds of all of them ---- */
+/* ---- Messages, and one decoder each: for tests of all of them ---- */
 
 typedef enum err (*decode)(const struct buf *in, struct error *e);
 
@@ -743,7 +743,7 @@ Test(wire, a_path_of_a_fetch_has_one_encoding)
 		{ "\x01\x01x", 3, ERR_OK }, /* "ax" */
 		{ "\x02\x00", 2, ERR_OK },  /* "ab" again */
 		{ "\x00\x00", 2, ERR_OK },
-		{ "\x03\x00", 2, ERR_PROTOCOL }, /* more than there is of it */
+		{ "\x03\x00", 2, ERR_PROTOCOL }, /* a prefix longer than "ab" */
 		{ "\x01\x01"
 		  "b",
 			3, ERR_PROTOCOL }, /* "ab", but not so */

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #define CHUNK_MAX 65536
-/* How soon to look again whether what went before has been received. */
+/* How soon to check again whether earlier bytes have been received. */
 #define RETRY_NS 1000000
 
 static struct endpoint *sender(struct connection *c, enum direction d)
@@ -68,7 +68,7 @@ void connection_lose(struct connection *c)
 	c->is_lost = true;
 }
 
-/* The kernel drops what comes from the client before TCP has it. */
+/* The kernel drops the client's bytes before TCP gets them. */
 static void drop_what_comes(const struct endpoint *client)
 {
 	struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);

@@ -1,6 +1,4 @@
-/*
- * counters.h - what went through the relay since it started, or since `zero`.
- */
+/* counters.h - traffic through the relay since it started, or since `zero`. */
 #pragma once
 
 #include "tests/relay/link.h"
@@ -9,15 +7,13 @@ struct counters {
 	uint64_t connections;
 	uint64_t resets; /* connections that ended with a reset, from either side or the relay */
 	uint64_t bytes[DIRECTIONS]; /* read from the sender */
-	uint64_t reads
-		/* by how many reads: with small messages, about how many there were */
-		[DIRECTIONS];
-	uint64_t
-		/*
-		 * times a client began to send after it had received: the round trips of a serial
-		 * protocol
-		 */
-		turns;
+	/* reads of these bytes: with small messages, about the number of messages */
+	uint64_t reads[DIRECTIONS];
+	/*
+	 * times that a client began to send after it had received: the round trips of a serial
+	 * protocol
+	 */
+	uint64_t turns;
 };
 
 /*

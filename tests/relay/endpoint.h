@@ -26,11 +26,14 @@ void endpoint_open(struct endpoint *e, const struct loop *loop, int fd);
 ssize_t endpoint_read(struct endpoint *e, void *buffer, size_t len);
 ssize_t endpoint_write(struct endpoint *e, const void *bytes, size_t len);
 
-/* The peer reads an end of file after what was written. */
+/* The peer reads an end of file after the bytes written. */
 void endpoint_end(const struct endpoint *e);
 
 /* Bytes written that the peer's kernel has not acknowledged. A reset would throw them away. */
 size_t endpoint_unsent(const struct endpoint *e);
 
-/* Nothing to do if it is not open. `with_reset`: the peer's next call fails with ECONNRESET. */
+/*
+ * Nothing to do if the endpoint is not open. `with_reset`: the peer's next call fails with
+ * ECONNRESET.
+ */
 void endpoint_close(struct endpoint *e, bool with_reset);

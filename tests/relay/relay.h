@@ -1,8 +1,9 @@
 /*
  * relay.h - connections from one port to a server on this machine, through a link that can fail.
  *
- * One thread: relay_advance moves what may move and says when to come back; in between the loop
- * waits for events. Memory is bounded by CONNECTIONS_MAX connections of two windows each.
+ * One thread: relay_advance() moves all that may move and returns when it has to be called again;
+ * in between the loop waits for events. Memory is bounded by CONNECTIONS_MAX connections of two
+ * windows each.
  */
 #pragma once
 
@@ -31,11 +32,11 @@ int64_t relay_advance(struct relay *r);
 
 /* All connections are reset. */
 void relay_cut(struct relay *r);
-/* New connections are refused until then; those that exist live on. */
+/* New connections are refused until then; existing ones live on. */
 void relay_refuse(struct relay *r, int64_t until);
-/* Nothing moves until then; what is under way is held and flows on afterwards. */
+/* Nothing moves until then; bytes under way stay there and flow on afterwards. */
 void relay_stall(struct relay *r, int64_t until);
-/* The connections that exist are silent for ever; new ones work, as after a changed network. */
+/* The existing connections are silent for ever; new ones work, as after a changed network. */
 void relay_ghost(struct relay *r);
 /*
  * As relay_ghost(), and nothing that clients send on the connections is acknowledged: a NAT forgot

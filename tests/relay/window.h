@@ -9,10 +9,7 @@
 
 #include "tests/relay/link.h"
 
-/*
- * Acknowledgements still under way are told apart up to so many; later ones are counted with the
- * last.
- */
+/* The most acknowledgements under way that are kept apart; later ones are counted with the last. */
 #define ACKS_MAX 256
 
 struct window {

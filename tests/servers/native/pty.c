@@ -2,9 +2,9 @@
  * pty COLS ROWS COMMAND [ARGUMENT...] - runs a command on a terminal of its own, between standard
  * input and output.
  *
- * Descriptor 3 is the control channel, both ways: first it tells the command's process number and a
- * newline; then each line "COLS ROWS" from the other side is a new size. The end is the command's:
- * its status, or death by the same signal.
+ * Descriptor 3 is the control channel, both ways: first it has the command's process number and a
+ * newline; then each line "COLS ROWS" from the other side is a new size. The program ends as the
+ * command does: with its status, or by its signal.
  */
 #include <errno.h>
 #include <poll.h>

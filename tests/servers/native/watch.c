@@ -1,11 +1,11 @@
 /*
- * watch DIRECTORY recursive|flat - tells what changes in a directory, as the watchers of sandbox
+ * watch DIRECTORY recursive|flat - reports changes of a directory, as the watchers of sandbox
  * daemons do.
  *
  * Each record is a letter, a path relative to the directory and a NUL: S (watching, no path), then
- * C created or moved in, W written, D removed, R moved away, H attributes changed; E and a text
- * ends it. "." is the directory itself. Directories that come are watched too: those already inside
- * are told as created, files already inside are not.
+ * C created or moved in, W written, D removed, R moved away, H attributes changed; E and a text end
+ * the stream. "." is the directory itself. Directories that come are watched too: the directories
+ * already inside are reported as created, files already inside are not.
  */
 #include <dirent.h>
 #include <errno.h>
