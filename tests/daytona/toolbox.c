@@ -96,8 +96,8 @@ Test(toolbox, a_shell_that_did_not_start_is_a_failure)
 }
 
 /*
- * A command's output may be larger than other answers may be. Its text here lacks the marks of this
- * request, so it is an error, which the whole output was read for.
+ * The output is longer than other answers may be. It lacks the marks of this request, so the run
+ * fails, but only after all of it was read.
  */
 Test(toolbox, output_may_be_large)
 {

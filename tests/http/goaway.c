@@ -126,7 +126,7 @@ Test(http_goaway, a_server_that_processes_nothing_is_given_up_as_one_that_did_no
 	expect_counts(expect_answer(0), 1, 5);
 }
 
-/* The server processes the two first of four streams on a connection. */
+/* The server processes the first two of four streams on a connection. */
 Test(http_goaway, streams_up_to_the_last_that_is_processed_are_answered_and_others_repeated)
 {
 	struct http_exchange *x[ALONG];

@@ -60,7 +60,7 @@ static uint32_t next_random(void)
 	return (uint32_t)(self.random >> 32);
 }
 
-/* Criterion runs each test of a unit in a process that it calls so, whatever the program. */
+/* Criterion runs each test of a unit in a process of this name, whatever the program. */
 #define UNIT "boxfort-worker"
 
 static bool is_ours(const char *program)
@@ -126,7 +126,7 @@ static bool is_slow_site(const void *caller)
 	return (mixed >> 32) % SLOW_SITES_ONE_IN == 0;
 }
 
-/* One call in so many, on average, for up to so many microseconds; 0: none. */
+/* Delays one call in `one_in`, on average, for up to `most_us` microseconds; 0: no call. */
 static void delay(unsigned one_in, unsigned most_us, const void *caller)
 {
 	int saved = errno;

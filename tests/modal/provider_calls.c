@@ -379,8 +379,8 @@ static enum err list_patiently(struct error *e)
 }
 
 /*
- * As a number: each that serves has as many as the next, and the command that counts them is always
- * there.
+ * The number of helpers' processes, as text. Each helper that serves has equally many, and the
+ * command that counts is always one more.
  */
 static char *count_of_helpers(void)
 {

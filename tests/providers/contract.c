@@ -26,7 +26,7 @@ void contract_begin(const struct subject *row, const struct provider_ops *ops)
 	current = *row;
 	current.ops = ops;
 	current.tree.fd = -1;
-	/* As the program does: modes are those that are asked for. */
+	/* sandboxfs clears its umask, too: modes are those of the requests. */
 	umask(0);
 	cr_assert(ops != NULL);
 }

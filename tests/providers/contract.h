@@ -34,8 +34,8 @@ enum lack {
 };
 
 /*
- * The vendors, a row for each: the name, what the vendor's sandboxes lack and sandboxes on this
- * machine do not, and how many sandboxes can be made.
+ * The vendors, a row for each: the name, what the vendor's sandboxes lack in addition to what every
+ * sandbox lacks on this machine, and how many sandboxes can be made.
  */
 #define EACH_VENDOR(ROW, ...)                                                                      \
 	ROW(aio, IS_ALONE, 1, __VA_ARGS__)                                                         \

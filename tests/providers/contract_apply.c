@@ -378,7 +378,10 @@ BEHAVIOUR(apply, rename_and_link_do_not_cross_file_systems)
 
 	outside_mkdir(s, "other", 0755);
 	outside_write_text(s, "f", "x");
-	/* Where this is not allowed no sandbox of ours holds a second file system. */
+	/*
+	 * An ordinary user may mount nothing, and then no sandbox of ours holds a second file
+	 * system.
+	 */
 	if (!outside_mount(s, "other"))
 		return;
 	apply_all(s, changes, 2, r);

@@ -247,7 +247,7 @@ BEHAVIOUR(list, names_what_changed_since)
 
 	make_tree(s);
 	outside_write_text(s, "before", "");
-	/* Clocks of file systems tick coarsely: wait for a time of change that is later. */
+	/* Clocks of file systems tick coarsely. The loop waits for a later time of change. */
 	do {
 		outside_write_text(s, "d/e/f", "changed");
 		changed = outside_attr(s, "d/e/f");

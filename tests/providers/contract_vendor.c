@@ -33,7 +33,7 @@
 
 struct vendor {
 	const char *name;
-	unsigned lacks;         /* in addition to what any sandbox lacks here; enum lack */
+	unsigned lacks; /* in addition to what every sandbox lacks on this machine; enum lack */
 	unsigned sandboxes_max; /* how many can be made */
 };
 

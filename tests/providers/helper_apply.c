@@ -355,7 +355,7 @@ Test(helper_apply, the_owner_of_a_link_is_the_links_own)
 	cr_assert(symlinkat("../outside/secret", shown.scratch.fd, "tree/l") == 0);
 	applied_with_owner(SETATTR, "l", .set = SET_UID | SET_GID, .uid = 77, .gid = 78);
 	cr_expect(eq(uint, shown_attr(&shown, "tree/l").uid, 77));
-	/* Not even in part. */
+	/* No part of the change is made. */
 	cr_expect(eq(int,
 		applied_with_owner(SETATTR, "l", .set = SET_UID | SET_MODE, .uid = 79, .mode = 0)
 			.err,

@@ -866,7 +866,7 @@ Test(helper_client, a_slow_caller_holds_the_stream_up_but_not_for_good)
 	make_file("big", bytes, 40 * MIB);
 	scene.seen = 0;
 	cr_assert(pthread_create(&slow, NULL, fetch_slowly, NULL) == 0);
-	/* Until the pipe and the queue are full, others get through. */
+	/* Other requests get through until the pipe and the queue are full. */
 	do
 		kind = list(&hasty, &entries, NULL);
 	while (kind == ERR_OK);

@@ -265,7 +265,7 @@ static void *touch_on(void *context)
 	return NULL;
 }
 
-/* As read(2) there would: it never holds still for one piece. */
+/* The file never holds still for one piece. It is read as read(2) would read it there. */
 Test(helper_fetch, a_file_that_is_written_all_the_time_is_read_all_the_same)
 {
 	AUTO_FREE unsigned char *bytes = make_file("tree/f", 200000);

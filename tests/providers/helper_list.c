@@ -198,7 +198,7 @@ Test(helper_list, of_what_changed_since_names_only_that)
 	scratch_mkdir(&shown.scratch, "tree/d", 0755);
 	scratch_write_text(&shown.scratch, "tree/d/old", "");
 	scratch_write_text(&shown.scratch, "tree/d/new", "");
-	/* Until the clock of files has moved on. */
+	/* The mode is set again until the clock of files has moved on. */
 	fd = openat(shown.scratch.fd, "tree/d/new", O_WRONLY | O_CLOEXEC);
 	do {
 		cr_assert(fchmod(fd, 0600) == 0);
@@ -372,7 +372,7 @@ Test(helper_list, another_directory_than_was_named_is_not_listed)
 	cr_expect(strstr(buf_text(&b), "secret") == NULL, "%s", buf_text(&b));
 }
 
-/* The directory is a link to `outside` every other moment; nothing of there is ever named. */
+/* The directory is a link to `outside` every other moment; no name from there is ever listed. */
 Test(helper_list, a_swapped_directory_does_not_lead_out)
 {
 	struct swapper *hostile;

@@ -70,7 +70,7 @@ static void program_close(void)
 
 TestSuite(helper_program, .fini = program_close, .timeout = 300);
 
-/* Runs it with these arguments and, as its stdin, stdout and stderr, these descriptors. */
+/* Runs the program with these arguments and, as its stdin, stdout and stderr, these descriptors. */
 static pid_t start(const char *const *arguments, int in, int out, int err)
 {
 	char *argv[ARGUMENTS_MAX] = { 0 };
@@ -280,7 +280,7 @@ Test(helper_program, watches_in_one_shot_until_nobody_listens)
 	scratch_mkdir(&program.scratch, "root/new", 0755);
 	cr_expect(eq(int, (int)next_event(from), WATCH_CREATED));
 	close(from);
-	/* At the next sign of life. */
+	/* The program ends at the next sign of life. */
 	cr_expect(eq(int, exit_code(pid), 1));
 }
 

@@ -33,9 +33,7 @@ static void fill(struct shown *s)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		snprintf(path, sizeof path, "staging/%s", rows[i].name);
 		scratch_write_text(&s->scratch, path, "");
-		/*
-		 * A file of old contents came there just now, which moves its time of change alone.
-		 */
+		/* A file of old contents came just now, which moves its time of change alone. */
 		if (strchr("nu", *rows[i].name) && rows[i].name[1] == '-')
 			utimensat(s->scratch.fd, path, long_ago, 0);
 	}

@@ -292,7 +292,7 @@ Test(helper_watch, a_moved_directory_is_gone_there_and_new_here)
 	scratch_write_text(&shown.scratch, "tree/b/d/f", "changed");
 	expect_event("~b/d/f");
 	cr_expect(not(has_event("~a/d/f")));
-	/* Not below "a", only next to it. */
+	/* The file is next to "a", not below it. */
 	scratch_write_text(&shown.scratch, "tree/ab/g", "");
 	expect_event("+ab/g");
 	stop_watch();
@@ -448,7 +448,7 @@ Test(helper_watch, a_directory_above_the_root_may_be_replaced)
 	root_close(&inner);
 }
 
-/* As the root directory of a machine. */
+/* The root has no directory above, like the root directory of a machine. */
 Test(helper_watch, a_root_with_no_directory_above_is_watched)
 {
 	AUTO_CLOSE int tree = openat(shown.scratch.fd, "tree", O_PATH | O_CLOEXEC);
@@ -690,7 +690,7 @@ Test(helper_watch, an_unreadable_directory_is_reported_as_lost)
 
 #define FEW 4
 
-/* In a user namespace of its own, where an ordinary user may set the limit. */
+/* Sets the limit, in a user namespace of its own, where an ordinary user may do that. */
 static bool allow_few_watches(void)
 {
 	AUTO_CLOSE int fd = unshare(CLONE_NEWUSER)

@@ -340,7 +340,7 @@ Test(remote, what_dead_mounts_left_is_removed_when_it_is_old)
 {
 	static const struct {
 		const char *name, *text;
-		int hours; /* how old it is */
+		int hours; /* the file's age */
 		bool stays;
 	} rows[] = {
 		{ "seq-0a", "", 30 * 24 + 1, false },
@@ -415,7 +415,9 @@ Test(remote, a_helper_that_was_removed_is_put_back_once_for_the_request_that_mis
 	cr_assert(unlink(scene.remote.helper_path) == 0);
 	expect_works(&scene.remote, "f", 10);
 	cr_expect(eq(sz, scene.host.uploads, 2));
-	/* Also when it may not be executed, and when all of staging went. */
+	/*
+	 * The helper is put back also when it may not be executed, and when all of staging is gone.
+	 */
 	cr_assert(chmod(scene.remote.helper_path, 0600) == 0);
 	expect_works(&scene.remote, "g", 10);
 	snprintf(helper, sizeof helper, "%s", scene.remote.helper_path);
@@ -440,7 +442,7 @@ static void expect_no_helper(const char *because)
 	cr_expect(eq(str, scene.remote.no_helper, e.text));
 }
 
-/* As long as the helper, but not one: the shell takes it for a script. */
+/* Writes a script over the helper: the size stays, but the shell runs the script. */
 static void spoil_helper(const struct remote *r, const char *script)
 {
 	AUTO_CLOSE int fd = open(r->helper_path, O_WRONLY | O_CLOEXEC);

@@ -94,7 +94,7 @@ static void lose_client(struct connection *c, int64_t now, int64_t *next)
 /* ---- Towards the server ---- */
 
 /*
- * Does not wait: that the server refuses is read from the socket later, and travels to the client
+ * Does not wait. A refusal of the server is read from the socket later, and travels to the client
  * as a reset.
  */
 static bool call_server(struct connection *c, const struct common *common)
@@ -144,7 +144,10 @@ static void count(
 	c->last_sent = d;
 }
 
-/* As a NAT forgets. Nothing moves on one that is a ghost already. */
+/*
+ * Loses a connection on which nothing has moved for `forget_ns`, as a NAT forgets it. A ghost never
+ * moves, and stays.
+ */
 static void forget_idle(struct connection *c, const struct link *l, int64_t now, int64_t *next)
 {
 	int64_t due = c->moved_at + l->forget_ns;

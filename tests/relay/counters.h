@@ -17,7 +17,7 @@ struct counters {
 };
 
 /*
- * One line of JSON, with a newline. `open`: connections there are now. Returns its length, as
- * snprintf does.
+ * Prints one line of JSON, with a newline. `open`: the number of connections now. Returns its
+ * length, as snprintf does.
  */
 int counters_print(const struct counters *c, unsigned open, char *line, size_t size);
