@@ -116,10 +116,7 @@ static bool receive_request(int fd, struct frame *f)
 
 	if (recv(fd, header, sizeof header, MSG_WAITALL) != sizeof header)
 		return false;
-	/*
-	 * The requests below have answers that fit one read; a read of no bytes would wait for the
-	 * next request.
-	 */
+	/* The requests below fit one read. A read of no bytes would wait for the next request. */
 	return frame_decode(header, f, NULL) == ERR_OK && f->len <= sizeof dropped &&
 		(!f->len || recv(fd, dropped, f->len, MSG_WAITALL) == (ssize_t)f->len);
 }
