@@ -45,6 +45,7 @@ fi
 is "what runs containers" "$(line containers)" "ok containers podman version 9"
 PATH=$PWD/none "$SANDBOXCTL" doctor >out
 like "or what lacks" "$(line containers)" "^unused containers neither docker nor podman; "
+like "a program that is not there is not used" "$(line docker)" "^unused docker "
 like "and the way out" "$(line slirp4netns)" "^unused slirp4netns not here; .*apt install slirp4netns"
 ctl doctor >out
 like "sandboxes of this processor can be mounted" "$(line helper)" "^ok helper .*: .*$(uname -m).*; others are for exec, push and pull"

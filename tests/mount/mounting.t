@@ -144,7 +144,11 @@ is_gone "with keep" dir
 ok "with keep it stays" test -d "$(store_of said)"
 
 before=$(ls "$XDG_DATA_HOME/sandboxfs")
-fails "a directory that it lacks cannot be shown" "$SANDBOXFS" local::/home/user/none dir
+ok "a directory that it lacks is made" deadline "$PATIENCE" "$SANDBOXFS" local::/home/user/new/work dir
+is "and is where commands run" "$(echo pwd >dir/.sandbox/exec && field_of output <dir/.sandbox/exec)" /home/user/new/work
+umount dir
+is_gone "a directory that is made" dir
+fails "a directory that cannot be made is not shown" "$SANDBOXFS" local::/etc/none dir
 is "and no sandbox is left behind" "$(ls "$XDG_DATA_HOME/sandboxfs")" "$before"
 ok "nothing is mounted" not_mounted dir
 

@@ -32,8 +32,8 @@ static int ask(const void *context)
 	struct error e = { 0 };
 	bool has_some = false;
 
-	p->kind = provider_list_sandboxes(
-		p->ops, &(struct provider_config){ 0 }, &call, stop, &has_some, &e);
+	p->kind = provider_list_sandboxes(p->ops, &(struct provider_config){ .asks_nobody = true },
+		&call, stop, &has_some, &e);
 	if (has_some)
 		p->kind = ERR_OK;
 	snprintf(p->text, sizeof p->text, "%s", e.text);
@@ -53,10 +53,15 @@ static bool is_set_up(const struct provider_ops *ops)
 	return false;
 }
 
-/* A provider's one sandbox that is out of reach, and that no variable sets up, is not in use. */
+/*
+ * A provider's one sandbox that is out of reach, and that no variable sets up, is not in use; nor
+ * is a program of the user's own that reaches nothing.
+ */
 static bool is_absent(const struct probe *p)
 {
-	return p->kind == ERR_UNREACHABLE && p->ops->caps & PROVIDER_SINGLE && !is_set_up(p->ops);
+	return provider_is_program(p->ops) ||
+		(p->kind == ERR_UNREACHABLE && p->ops->caps & PROVIDER_SINGLE &&
+			!is_set_up(p->ops));
 }
 
 /* "": there is no source. */

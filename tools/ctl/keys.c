@@ -15,3 +15,8 @@ bool provider_key_is_set(const struct provider_ops *ops)
 
 	return provider_key_source(ops, &source, NULL) != ERR_NOT_FOUND;
 }
+
+bool provider_is_program(const struct provider_ops *ops)
+{
+	return !*ops->key_names && !(ops->caps & PROVIDER_EMBEDDED);
+}

@@ -20,3 +20,6 @@ enum err provider_key_source(const struct provider_ops *ops, struct buf *out, st
 
 /* Whether there is a key, or a source that cannot be used. */
 bool provider_key_is_set(const struct provider_ops *ops);
+
+/* Whether a program of the user's own reaches the sandboxes: it may be set up or not. */
+bool provider_is_program(const struct provider_ops *ops);

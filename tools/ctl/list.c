@@ -41,12 +41,6 @@ static enum err add(void *context, const struct sandbox_entry *entry, struct err
 
 /* ---- The command ---- */
 
-/* Whether a program of the user's own reaches it, which may be set up or not. */
-static bool is_program(const struct provider_ops *ops)
-{
-	return !*ops->key_names && !(ops->caps & PROVIDER_EMBEDDED);
-}
-
 static enum err list_provider(struct listing *l, const char *provider, struct error *e)
 {
 	AUTO_TARGET struct target t = { 0 };
@@ -54,7 +48,7 @@ static enum err list_provider(struct listing *l, const char *provider, struct er
 
 	if (kind)
 		return kind;
-	if (!l->request->provider && is_program(t.source.ops)) {
+	if (!l->request->provider && provider_is_program(t.source.ops)) {
 		t.config.asks_nobody = true;
 		if (!t.call.progress_ms)
 			t.call.progress_ms = PROGRAM_MS;
@@ -70,9 +64,9 @@ static enum err list_provider(struct listing *l, const char *provider, struct er
 static bool is_left_out(const struct provider_ops *ops, enum err kind)
 {
 	return kind == ERR_UNSUPPORTED || (kind == ERR_AUTH && !provider_key_is_set(ops)) ||
-		(kind == ERR_TIMEOUT && is_program(ops)) ||
+		(kind == ERR_TIMEOUT && provider_is_program(ops)) ||
 		((kind == ERR_UNREACHABLE || kind == ERR_DENIED) &&
-			(ops->caps & PROVIDER_SINGLE || is_program(ops)));
+			(ops->caps & PROVIDER_SINGLE || provider_is_program(ops)));
 }
 
 /*
