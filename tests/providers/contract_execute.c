@@ -264,7 +264,10 @@ BEHAVIOUR_HERE(execute, sees_only_its_own_processes_and_descriptors)
 
 BEHAVIOUR(execute, writes_files_as_the_user_with_an_ordinary_umask)
 {
-	AUTO_RAN struct ran r = run(s, "echo x >f; mkdir d; umask; echo t >/tmp/t; cat /tmp/t");
+	/* Subjects without a jail share the machine's /tmp. */
+	AUTO_RAN struct ran r = run(s,
+		"echo x >f; mkdir d; umask; "
+		"t=$(mktemp -p /tmp) && echo t >\"$t\" && cat \"$t\" && rm \"$t\"");
 	struct attr f = outside_attr(s, "f"), d = outside_attr(s, "d");
 
 	cr_assert(eq(u32, f.mode & 07777, 0644));
