@@ -232,6 +232,25 @@ struct watch_request cache_opening(const struct cache_options *options)
 	return opening;
 }
 
+static void free_readers(struct cache *c)
+{
+	read_ahead_free(c->read_ahead);
+	prefetch_free(c->prefetch);
+	background_fetch_free(c->background_fetch);
+	block_read_free(c->block_read);
+}
+
+/* After the threads that send, which keep contents in the block store. */
+static void free_rest(struct cache *c)
+{
+	block_store_free(c->block_store);
+	lease_free(c->lease);
+	validity_free(c->validity);
+	tree_free(c->tree);
+	retries_free(c->retries);
+	shown_free(c->shown);
+}
+
 static enum err take_nothing(void *context, const struct watch_event *event, struct error *e)
 {
 	(void)context, (void)event;
@@ -300,18 +319,10 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	if (!kind)
 		kind = start_threads(c, call, e);
 	if (kind) {
-		read_ahead_free(c->read_ahead);
-		prefetch_free(c->prefetch);
-		background_fetch_free(c->background_fetch);
-		block_read_free(c->block_read);
-		writeback_free(c->writeback);
-		block_store_free(c->block_store);
 		walk_free(c->walk);
-		lease_free(c->lease);
-		validity_free(c->validity);
-		tree_free(c->tree);
-		retries_free(c->retries);
-		shown_free(c->shown);
+		free_readers(c);
+		writeback_free(c->writeback);
+		free_rest(c);
 		return kind;
 	}
 	if (p->is_opened && writeback_has_replay(c->writeback))
@@ -347,18 +358,9 @@ void cache_free(struct cache *c)
 	walk_free(c->walk);
 	lease_stop(c->lease);
 	lifetime_free(c->lifetime);
-	read_ahead_free(c->read_ahead);
-	prefetch_free(c->prefetch);
-	background_fetch_free(c->background_fetch);
-	block_read_free(c->block_read);
+	free_readers(c);
 	end_pending(c);
-	/* After the threads that send, which keep contents there. */
-	block_store_free(c->block_store);
-	lease_free(c->lease);
-	validity_free(c->validity);
-	tree_free(c->tree);
-	retries_free(c->retries);
-	shown_free(c->shown);
+	free_rest(c);
 	pthread_rwlock_destroy(&c->observing);
 	pthread_rwlock_destroy(&c->invalidating);
 	pthread_mutex_destroy(&c->lock);
