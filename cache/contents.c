@@ -58,10 +58,8 @@ static enum err set_attr(struct cache *c, const struct call *call, struct inode 
 	const struct change *what, bool by_handle, struct error *e)
 {
 	struct inode_change w = { .call = call, .change = *what };
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (tree_set_gone(c->tree, i, what, now))
+	if (tree_set_gone(c->tree, i, what, time_of_day()))
 		return ERR_OK;
 	w.change.op = CHANGE_SETATTR;
 	w.change.flags = by_handle ? CHANGE_BY_HANDLE : 0;

@@ -2,6 +2,8 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
+#include "providers/base/thread.h"
+#include "providers/base/time.h"
 #include "providers/json.h"
 
 #include <fcntl.h>
@@ -92,11 +94,10 @@ static uint64_t lines_in(const struct buf *lines, size_t from)
 
 static void put_time(struct json_writer *w)
 {
-	struct timespec now;
+	struct timespec now = time_of_day();
 	char text[64], seconds[32];
 	struct tm utc;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &utc);
 	strftime(seconds, sizeof seconds, "%FT%T", &utc);
 	snprintf(text, sizeof text, "%s.%03ldZ", seconds, now.tv_nsec / 1000000);
@@ -249,7 +250,7 @@ enum err audit_new(struct audit **out, const char *path, struct error *e)
 	if (a->fd < 0)
 		failed = a->path ? errno : ENOMEM;
 	else
-		failed = pthread_create(&a->thread, NULL, write_records, a);
+		failed = thread_start(&a->thread, write_records, a);
 	if (failed) {
 		release(a);
 		return error_errno(e, failed, "audit %s", path);

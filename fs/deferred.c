@@ -3,6 +3,7 @@
 #include "fs/caller.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/condition.h"
+#include "providers/base/thread.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -176,16 +177,13 @@ static void attend_request(struct deferred *d, struct caller_watch *caller)
 	leave(d);
 }
 
-static int thread_start(void *(*run)(void *), struct deferred *d)
+static int start_detached(void *(*run)(void *), struct deferred *d)
 {
-	pthread_attr_t detached;
 	pthread_t thread;
-	int failed;
+	int failed = thread_start(&thread, run, d);
 
-	pthread_attr_init(&detached);
-	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-	failed = pthread_create(&thread, &detached, run, d);
-	pthread_attr_destroy(&detached);
+	if (!failed)
+		pthread_detach(thread);
 	return failed;
 }
 
@@ -200,7 +198,7 @@ static void *attend_and_work(void *context)
 	/* Before the work: a process that sees the work begin may send a signal. */
 	caller_watch_begin(&caller, fuse_req_ctx(d->req)->pid);
 	/* Without a second thread this one does the work, and no signal is looked at meanwhile. */
-	if (thread_start(do_work, d))
+	if (start_detached(do_work, d))
 		do_work(d);
 	attend_request(d, &caller);
 	return NULL;
@@ -232,7 +230,7 @@ enum err deferred_start(struct deferrals *all, const struct deferred_work *work,
 		return kind;
 	if (!join_list(d))
 		return error_set(e, ERR_GONE, "the mount is ending");
-	failed = thread_start(req ? attend_and_work : do_work, d);
+	failed = start_detached(req ? attend_and_work : do_work, d);
 	if (!failed)
 		return ERR_OK;
 	leave_list(d);

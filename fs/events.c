@@ -73,10 +73,9 @@ static const char *kind_word(enum watch_kind kind)
 static void put_line(struct buf *out, enum watch_kind kind, const char *path, bool is_dir)
 {
 	struct json_writer w = { .out = out };
-	struct timespec now;
+	struct timespec now = time_of_day();
 	char time[32];
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	snprintf(time, sizeof time, "%lld.%03ld", (long long)now.tv_sec, now.tv_nsec / 1000000);
 	json_put_open(&w, NULL);
 	json_put_raw(&w, "time", time);

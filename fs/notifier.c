@@ -5,6 +5,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/condition.h"
 #include "providers/base/log.h"
+#include "providers/base/thread.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -188,7 +189,7 @@ enum err notifier_new(struct notifier **out, struct fuse_session *session,
 	pthread_mutex_init(&n->lock, NULL);
 	pthread_cond_init(&n->more, NULL);
 	condition_init(&n->done);
-	failed = pthread_create(&n->thread, NULL, send_notices, n);
+	failed = thread_start(&n->thread, send_notices, n);
 	if (failed) {
 		pthread_cond_destroy(&n->more);
 		pthread_cond_destroy(&n->done);

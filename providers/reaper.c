@@ -4,6 +4,7 @@
 #include "providers/base/condition.h"
 #include "providers/base/hex.h"
 #include "providers/base/log.h"
+#include "providers/base/thread.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -155,18 +156,13 @@ static void *run(void *context)
 	return NULL;
 }
 
-/* Signals are for the threads of the program that uses us. */
 static enum err start_locked(struct reaper *r, struct error *e)
 {
-	sigset_t all, before;
 	int number;
 
 	if (r->has_thread)
 		return ERR_OK;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	number = pthread_create(&r->thread, NULL, run, r);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	number = thread_start(&r->thread, run, r);
 	r->has_thread = !number;
 	return number ? error_errno(e, number, "a thread") : ERR_OK;
 }

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "providers/base/error.h"
-#include "providers/base/times.h"
+#include "providers/base/time.h"
 
 #include <stdbool.h>
 #include <stddef.h>

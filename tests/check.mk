@@ -377,6 +377,9 @@ check-includes:
 	@# What a vendor reads of the environment is in the table that sandboxfs-providers(7) has.
 	$(Q)! grep -nE 'getenv\(' -r providers --include='*.c' | \
 		grep -vE '^providers/(variables|home|local/(store|bubblewrap)|http/[a-z]*)\.c:'
+	@# One start of threads, which takes no signals, and one place that reads clocks.
+	$(Q)! grep -nE '\<(pthread_create|clock_gettime)\(' -r tools fs cache providers --include='*.c' | \
+		grep -vE '^providers/(base/(thread|time)|helper/serve)\.c:'
 	@# json-c 0.18 refuses, where it is strict, every byte of a text above 0x7f.
 	$(Q)! grep -n 'JSON_TOKENER_STRICT' -r tools fs cache providers tests --include='*.[ch]'
 	@# Criterion 2.4.1 takes gt() for ge(): lt() with the other order says it.

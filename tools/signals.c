@@ -4,6 +4,7 @@
 #include "fs/mount.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
+#include "providers/base/thread.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -142,7 +143,7 @@ enum err signals_new(struct signals **out, struct error *e)
 		 */
 		SIG_IGN);
 
-	int failure = pthread_create(&s->thread, NULL, wait_for_signals, s);
+	int failure = thread_start(&s->thread, wait_for_signals, s);
 
 	if (failure) {
 		cancel_release(&s->cancel);

@@ -1,5 +1,7 @@
 #include "cache/blocks/async_writer.h"
 
+#include "providers/base/thread.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -58,7 +60,7 @@ enum err async_writer_new(struct async_writer **out,
 	l->context = context;
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->changed, NULL);
-	if (pthread_create(&l->thread, NULL, run, l)) {
+	if (thread_start(&l->thread, run, l)) {
 		free(l);
 		return error_set(e, ERR_NO_MEMORY, "no more threads");
 	}

@@ -7,7 +7,7 @@
 #include "providers/base/buf.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/sha256.h"
-#include "providers/base/times.h"
+#include "providers/base/time.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -237,9 +237,8 @@ enum err journal_dir_set_aside(struct journal_dir *d, const struct journal_optio
 	const char *why, struct error *e)
 {
 	AUTO_FREE char *aside = NULL;
-	struct timespec now;
+	struct timespec now = time_of_day();
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	if (asprintf(&aside, "%s.unreadable-%lld.%09ld", d->path, (long long)now.tv_sec,
 		    now.tv_nsec) < 0)
 		return error_set(e, ERR_NO_MEMORY, "journal");

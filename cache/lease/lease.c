@@ -7,6 +7,7 @@
 
 #include "providers/base/condition.h"
 #include "providers/base/log.h"
+#include "providers/base/thread.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@
 static bool has_thread_locked(struct lease *l)
 {
 	if (!l->has_thread)
-		l->has_thread = !pthread_create(&l->thread, NULL, lease_run, l);
+		l->has_thread = !thread_start(&l->thread, lease_run, l);
 	return l->has_thread;
 }
 

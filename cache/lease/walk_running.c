@@ -7,6 +7,7 @@
 #include "cache/session/session.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/thread.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -102,7 +103,7 @@ enum err running_new(
 
 void running_start(struct running *r)
 {
-	r->has_thread = !pthread_create(&r->thread, NULL, run_in_thread, r);
+	r->has_thread = !thread_start(&r->thread, run_in_thread, r);
 }
 
 void running_free(struct running *r)

@@ -9,6 +9,7 @@
 #include "cache/tree/tree.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/thread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -162,7 +163,7 @@ static void start_locked(struct background_fetch *f)
 {
 	join(f);
 	tree_pin(f->cache->tree, f->inode);
-	f->has_thread = f->is_running = !pthread_create(&f->thread, NULL, run, f);
+	f->has_thread = f->is_running = !thread_start(&f->thread, run, f);
 	if (!f->has_thread)
 		tree_unpin(f->cache->tree, f->inode);
 	f->reads = 0;

@@ -6,6 +6,7 @@
 #include "cache/session/session.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/thread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -255,7 +256,7 @@ struct prefetch_call *prefetch_call_begin_locked(struct prefetch *b, struct inod
 	b->calls_begun++;
 	b->calls_count++;
 	await_all_locked(call);
-	call->has_thread = !pthread_create(&call->thread, NULL, run, call);
+	call->has_thread = !thread_start(&call->thread, run, call);
 	if (call->has_thread)
 		return call;
 	end_call_locked(call, &(struct error){ .kind = ERR_NO_MEMORY });

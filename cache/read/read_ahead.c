@@ -10,6 +10,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/base/condition.h"
+#include "providers/base/thread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,7 +141,7 @@ static struct read_ahead_file *start_locked(struct read_ahead *a, const struct w
 		return NULL;
 	if (!cancel_init(&s->cancel, NULL)) {
 		s->running = true;
-		s->has_thread = !pthread_create(&s->thread, NULL, read_ahead_file_run, s);
+		s->has_thread = !thread_start(&s->thread, read_ahead_file_run, s);
 		if (s->has_thread)
 			return s;
 		s->running = false;

@@ -5,19 +5,11 @@
 #include <string.h>
 #include <time.h>
 
-static int64_t now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 /* `bytes`: the size of the contents, command or output of the call. */
 static enum err note(const struct counted_provider *m, enum stats_verb verb, enum err outcome,
 	int64_t began_us, uint64_t bytes)
 {
-	int64_t took_us = now_us() - began_us;
+	int64_t took_us = monotonic_us() - began_us;
 
 	log_debug(LOG_PROVIDER, "%s: %s, %llu bytes, %lld.%03lld ms", stats_verb_name(verb),
 		outcome ? error_name(outcome) : "done", (unsigned long long)bytes,
@@ -47,7 +39,7 @@ static enum err note_asked(const struct counted_provider *m, enum stats_verb ver
 enum err counted_info(const struct counted_provider *m, const struct call *call,
 	struct sandbox_info *out, struct error *e)
 {
-	int64_t began_us = now_us();
+	int64_t began_us = monotonic_us();
 
 	return note(m, STATS_INFO, provider_info(m->provider, call, out, e), began_us, 0);
 }
@@ -55,7 +47,7 @@ enum err counted_info(const struct counted_provider *m, const struct call *call,
 enum err counted_extend(
 	const struct counted_provider *m, const struct call *call, int64_t seconds, struct error *e)
 {
-	int64_t began_us = now_us();
+	int64_t began_us = monotonic_us();
 
 	return note(m, STATS_EXTEND, provider_extend(m->provider, call, seconds, e), began_us, 0);
 }
@@ -63,7 +55,7 @@ enum err counted_extend(
 enum err counted_list(const struct counted_provider *m, const struct call *call,
 	const struct list_request *request, list_sink sink, void *context, struct error *e)
 {
-	int64_t began_us = now_us();
+	int64_t began_us = monotonic_us();
 
 	if (is_late(call, e))
 		return ERR_TIMEOUT;
@@ -83,7 +75,7 @@ static uint64_t data_of(const struct apply_request *request)
 enum err counted_apply(const struct counted_provider *m, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e)
 {
-	int64_t began_us = now_us();
+	int64_t began_us = monotonic_us();
 
 	if (is_late(call, e))
 		return ERR_TIMEOUT;
@@ -108,7 +100,7 @@ struct fetching {
 
 static void note_bytes(struct fetching *f, size_t len)
 {
-	f->last_us = now_us();
+	f->last_us = monotonic_us();
 	f->received += len;
 	if (f->first_us)
 		f->bytes += len;
@@ -139,7 +131,7 @@ enum err counted_fetch(const struct counted_provider *m, const struct call *call
 	struct error *e)
 {
 	struct fetching f = {
-		.counted = m, .sink = sink, .context = context, .began_us = now_us()
+		.counted = m, .sink = sink, .context = context, .began_us = monotonic_us()
 	};
 
 	if (is_late(call, e))
@@ -170,7 +162,7 @@ enum err counted_execute(const struct counted_provider *m, const struct call *ca
 	struct execute_result *result, struct error *e)
 {
 	struct executing x = { .counted = m, .sink = sink, .context = context };
-	int64_t began_us = now_us();
+	int64_t began_us = monotonic_us();
 
 	stats_add_sent(m->stats, STATS_EXECUTE, strlen(request->command) + request->input_len);
 	return note_asked(m, STATS_EXECUTE,

@@ -2,6 +2,7 @@
 
 #include "providers/base/condition.h"
 #include "providers/base/log.h"
+#include "providers/base/thread.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -249,7 +250,7 @@ enum err lifetime_new(struct lifetime **out, const struct counted_provider *prov
 	set_end(l, options->left_s);
 	init_waiting(l);
 	kind = cancel_init(&l->cancel, e);
-	failure = kind ? 0 : pthread_create(&l->thread, NULL, keep_alive, l);
+	failure = kind ? 0 : thread_start(&l->thread, keep_alive, l);
 	if (failure)
 		kind = error_errno(e, failure, "a thread for the sandbox's lifetime");
 	if (kind)

@@ -8,6 +8,7 @@
 
 #include "providers/base/condition.h"
 #include "providers/base/log.h"
+#include "providers/base/thread.h"
 #include "providers/change_words.h"
 
 #include <string.h>
@@ -261,7 +262,7 @@ void senders_wake_locked(struct writeback *p)
 	pthread_cond_broadcast(&p->changed);
 	if (p->senders_idle || p->senders_count == WRITEBACK_SENDERS_MAX || p->stopping)
 		return;
-	if (pthread_create(&p->senders[p->senders_count], NULL, send_all, p))
+	if (thread_start(&p->senders[p->senders_count], send_all, p))
 		return;
 	p->senders_count++;
 	p->senders_idle++;

@@ -25,10 +25,9 @@
  */
 static uint64_t last_given_out(struct journal *j)
 {
-	struct timespec now;
+	struct timespec now = time_of_day();
 	uint64_t last = journal_next_sequence(j) - 1, now_ns = 0;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	if (now.tv_sec > 0 && now.tv_sec < CLOCK_MOST_S)
 		now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	return last > now_ns ? last : now_ns;

@@ -34,8 +34,10 @@ enum err control_new(struct control **out, struct cache *cache, struct notifier 
 
 	if (!c)
 		return error_set(e, ERR_NO_MEMORY, "control directory: out of memory");
-	*c = (struct control){ .cache = cache, .notifier = notifier, .options = *options };
-	clock_gettime(CLOCK_REALTIME, &c->mounted_at);
+	*c = (struct control){ .cache = cache,
+		.notifier = notifier,
+		.options = *options,
+		.mounted_at = time_of_day() };
 	pthread_mutex_init(&c->lock, NULL);
 	LIST_INIT(&c->handles);
 	kind = deferrals_new(&c->deferrals, e);

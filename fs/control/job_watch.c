@@ -5,6 +5,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/condition.h"
 #include "providers/base/log.h"
+#include "providers/base/thread.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -171,7 +172,7 @@ static void *watch_jobs(void *context)
 static bool start_thread_locked(struct job_watch *w)
 {
 	if (!w->has_thread)
-		w->has_thread = !pthread_create(&w->thread, NULL, watch_jobs, w);
+		w->has_thread = !thread_start(&w->thread, watch_jobs, w);
 	return w->has_thread;
 }
 

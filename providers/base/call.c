@@ -32,24 +32,6 @@ bool cancel_thrown(const struct cancel *c)
 	return poll(&p, 1, 0) > 0;
 }
 
-static int64_t clock_ms(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-int64_t monotonic_ms(void)
-{
-	return clock_ms(CLOCK_MONOTONIC);
-}
-
-int64_t boottime_ms(void)
-{
-	return clock_ms(CLOCK_BOOTTIME);
-}
-
 int64_t call_ready_ms(const struct call *call)
 {
 	return call && call->ready_ms ? call->ready_ms : CALL_READY_MS;

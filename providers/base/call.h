@@ -12,6 +12,7 @@
 #pragma once
 
 #include "providers/base/error.h"
+#include "providers/base/time.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -72,11 +73,6 @@ struct call {
 	/* the thread that waits for the call, as the kernel here numbers it; 0: unknown */
 	pid_t asker;
 };
-
-/* Milliseconds of the monotonic clock. */
-int64_t monotonic_ms(void);
-/* Milliseconds of the clock that also goes on while the machine sleeps. */
-int64_t boottime_ms(void);
 
 /* The progress of a caller that begins to wait now. */
 struct progress progress_now(void);

@@ -6,10 +6,10 @@
  */
 #include "providers/base/cleanup.h"
 #include "providers/base/condition.h"
+#include "providers/base/thread.h"
 #include "providers/client/transport.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <time.h>
 
 /* One helper, from its start to its end. */
@@ -283,18 +283,6 @@ static void kept_free(struct helper_transport *base)
 
 /* ---- Life of the transport ---- */
 
-static bool start_thread(struct kept_transport *t)
-{
-	sigset_t all, before;
-	bool is_started;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	is_started = !pthread_create(&t->thread, NULL, let_go, t);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return is_started;
-}
-
 enum err helper_kept_new(
 	struct helper_transport **out, const struct helper_keeper *keeper, struct error *e)
 {
@@ -307,7 +295,7 @@ enum err helper_kept_new(
 	pthread_mutex_init(&t->starting, NULL);
 	pthread_mutex_init(&t->lock, NULL);
 	condition_init(&t->changed);
-	if (!start_thread(t)) {
+	if (thread_start(&t->thread, let_go, t)) {
 		free(t);
 		return error_set(e, ERR_NO_MEMORY, "the helper's client");
 	}

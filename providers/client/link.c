@@ -1,13 +1,13 @@
 #include "providers/client/link.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/thread.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/uio.h>
@@ -446,18 +446,6 @@ static void *run(void *context)
 	return NULL;
 }
 
-static bool start_thread(struct helper_link *l)
-{
-	sigset_t all, before;
-	bool started;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	started = pthread_create(&l->thread, NULL, run, l) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return started;
-}
-
 static bool make_nonblocking(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -472,7 +460,7 @@ static enum err start(struct helper_link *l, struct error *e)
 	l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (l->wake_fd < 0)
 		return error_errno(e, errno, "eventfd");
-	if (!start_thread(l))
+	if (thread_start(&l->thread, run, l))
 		return error_set(e, ERR_NO_MEMORY, "no thread for the helper's stream");
 	return ERR_OK;
 }

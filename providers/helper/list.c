@@ -430,7 +430,7 @@ static enum err list_end(struct listing *l, struct error *e)
 
 	if (k != ERR_OK)
 		return k;
-	clock_gettime(CLOCK_REALTIME, &item.now);
+	item.now = time_of_day();
 	return tell(l, &item, e);
 }
 

@@ -32,6 +32,6 @@ enum err root_learn(const struct root *r, struct root_facts *out, struct error *
 		k = attr_of_fd(r->dir_fd, &out->attr, e);
 	if (k == ERR_OK)
 		k = root_space(r, &out->space, e);
-	clock_gettime(CLOCK_REALTIME, &out->now);
+	out->now = time_of_day();
 	return k;
 }

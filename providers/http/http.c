@@ -2,10 +2,10 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
+#include "providers/base/thread.h"
 #include "providers/http/client.h"
 
 #include <assert.h>
-#include <signal.h>
 #include <string.h>
 
 /*
@@ -159,18 +159,6 @@ static void *run(void *context)
 	return NULL;
 }
 
-static bool start_thread(struct http *h)
-{
-	sigset_t all, before;
-	bool started;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	started = pthread_create(&h->thread, NULL, run, h) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return started;
-}
-
 /* ---- The client ---- */
 
 /* Only the I/O thread uses the shares, so no locks are given. */
@@ -318,7 +306,7 @@ enum err http_new(struct http **out, const char *user_agent, struct error *e)
 	pthread_once(&once, init_libcurl);
 	pthread_mutex_init(&h->lock, NULL);
 	h->foreign = (struct foreign_answers)FOREIGN_ANSWERS_INIT;
-	if (!build(h, user_agent) || !start_thread(h)) {
+	if (!build(h, user_agent) || thread_start(&h->thread, run, h)) {
 		release(h);
 		return error_set(e, ERR_NO_MEMORY, "no memory or no thread for HTTP");
 	}

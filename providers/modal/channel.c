@@ -7,11 +7,11 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/condition.h"
 #include "providers/base/log.h"
+#include "providers/base/thread.h"
 #include "providers/modal/modal.h"
 #include "providers/remote/text.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -246,14 +246,9 @@ static void *listen_to(void *context)
 
 static bool start_thread(void *(*run)(void *), struct channel *ch)
 {
-	sigset_t all, before;
 	pthread_t thread;
-	bool is_started;
+	bool is_started = !thread_start(&thread, run, ch);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	is_started = !pthread_create(&thread, NULL, run, ch);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (is_started)
 		pthread_detach(thread);
 	else

@@ -1,11 +1,12 @@
 #include "providers/remote/opening.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/condition.h"
+#include "providers/base/thread.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -58,13 +59,11 @@ static void begin(void *context)
 /* Until a call takes the stream. */
 static enum err wait_for_taker(struct remote_opening *o, struct error *e)
 {
-	struct timespec end;
+	const int64_t end_ms = monotonic_ms() + REMOTE_OPENING_MS;
 
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec += REMOTE_OPENING_MS / 1000;
 	pthread_mutex_lock(&o->lock);
 	while (!o->sink && !cancel_thrown(&o->cancel))
-		if (pthread_cond_clockwait(&o->changed, &o->lock, CLOCK_MONOTONIC, &end))
+		if (!condition_wait_until(&o->changed, &o->lock, end_ms))
 			break;
 	bool is_taken = o->sink;
 
@@ -136,13 +135,8 @@ static void join(struct remote_opening *o)
 
 static enum err start(struct remote_opening *o, struct error *e)
 {
-	sigset_t all, before;
-	int failed;
+	int failed = thread_start(&o->thread, hold, o);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	failed = pthread_create(&o->thread, NULL, hold, o);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	o->has_thread = !failed;
 	return failed ? error_errno(e, failed, "a thread") : ERR_OK;
 }
@@ -267,7 +261,7 @@ enum err remote_opening_new(
 		return error_set(e, ERR_NO_MEMORY, "an attach");
 	o->request = (struct buf)BUF_INIT(REQUEST_MAX);
 	pthread_mutex_init(&o->lock, NULL);
-	pthread_cond_init(&o->changed, NULL);
+	condition_init(&o->changed);
 	o->cancel.fd = -1;
 	o->moved = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (o->moved < 0)

@@ -1,6 +1,7 @@
 #include "providers/remote/pack.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/thread.h"
 #include "providers/gzip.h"
 
 #include <pthread.h>
@@ -72,7 +73,7 @@ static void *pack_part(void *context)
 
 static void start_part(struct part *part)
 {
-	part->has_thread = !pthread_create(&part->thread, NULL, pack_part, part);
+	part->has_thread = !thread_start(&part->thread, pack_part, part);
 	if (!part->has_thread)
 		pack_part(part);
 }

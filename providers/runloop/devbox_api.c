@@ -31,12 +31,11 @@ bool devbox_is_id(const char *text)
 enum err uuid7_make(char out[UUID7_SIZE], struct error *e)
 {
 	unsigned char random[10];
-	struct timespec now;
+	struct timespec now = time_of_day();
 	uint64_t ms;
 
 	if (getrandom(random, sizeof random, 0) != sizeof random)
 		return error_errno(e, errno, "getrandom");
-	clock_gettime(CLOCK_REALTIME, &now);
 	ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 	snprintf(out, UUID7_SIZE, "%08x-%04x-7%01x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
 		(unsigned)(ms >> 16 & 0xffffffff), (unsigned)(ms & 0xffff), random[0] & 0xf,

@@ -3,11 +3,13 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 #include "providers/base/path.h"
+#include "providers/base/thread.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 
@@ -168,4 +170,25 @@ Test(base, who_is_not_asked_for_has_a_deadline_for_each_wait)
 	cr_expect(eq(int, call_check_time(&call, NULL), ERR_OK));
 	cr_expect(eq(i64, call_left_ms(&(struct call){ .progress_ms = -1 }), INT64_MAX));
 	call_moved(&call);
+}
+
+/* ---- Threads ---- */
+
+static void *note_mask(void *context)
+{
+	pthread_sigmask(SIG_SETMASK, NULL, context);
+	return NULL;
+}
+
+Test(base, a_thread_takes_no_signals_and_its_maker_does)
+{
+	sigset_t there, here;
+	pthread_t thread;
+
+	cr_assert(eq(int, thread_start(&thread, note_mask, &there), 0));
+	pthread_join(thread, NULL);
+	pthread_sigmask(SIG_SETMASK, NULL, &here);
+	cr_expect(eq(int, sigismember(&there, SIGTERM), 1));
+	cr_expect(eq(int, sigismember(&there, SIGUSR2), 1));
+	cr_expect(eq(int, sigismember(&here, SIGUSR2), 0));
 }

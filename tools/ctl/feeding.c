@@ -1,5 +1,7 @@
 #include "tools/ctl/feeding.h"
 
+#include "providers/base/thread.h"
+
 #include "tools/command_call.h"
 
 #include <signal.h>
@@ -86,17 +88,11 @@ static void *feed(void *context)
 	return NULL;
 }
 
-/* The thread must not be stopped by a terminal that is another process group's. */
+/* No SIGTTIN stops the thread where the terminal is another process group's. */
 static enum err start_thread(struct feeding *f, struct error *e)
 {
-	sigset_t more, former;
-	int failure;
+	int failure = thread_start(&f->thread, feed, f);
 
-	sigemptyset(&more);
-	sigaddset(&more, SIGTTIN);
-	pthread_sigmask(SIG_BLOCK, &more, &former);
-	failure = pthread_create(&f->thread, NULL, feed, f);
-	pthread_sigmask(SIG_SETMASK, &former, NULL);
 	f->has_thread = !failure;
 	return failure ? error_errno(e, failure, "cannot start a thread") : ERR_OK;
 }

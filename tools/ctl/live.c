@@ -10,6 +10,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/condition.h"
 #include "providers/base/hex.h"
+#include "providers/base/thread.h"
 #include "tools/ctl/new_sandbox.h"
 
 #include <dirent.h>
@@ -445,7 +446,7 @@ static enum err try_stream(struct live *l, struct finding *f, struct error *e)
 	if (kind)
 		return kind;
 	condition_init(&s.moved);
-	failure = pthread_create(&thread, NULL, watch, &s);
+	failure = thread_start(&thread, watch, &s);
 	kind = failure ? error_errno(e, failure, "a thread") : follow(&s, &late_ms, e);
 	cancel_throw(&s.cancel);
 	if (!failure)

@@ -1,6 +1,6 @@
 #include "cache/blocks/shown.h"
 
-#include "providers/base/times.h"
+#include "providers/base/time.h"
 #include "tests/support/scratch.h"
 
 #include <criterion/criterion.h>

@@ -1,10 +1,20 @@
 /*
- * times.h - times of files, compared.
+ * time.h - the clocks, and times of files compared. Libc only.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
+
+/* Milliseconds of the monotonic clock. */
+int64_t monotonic_ms(void);
+/* Microseconds of the same. */
+int64_t monotonic_us(void);
+/* Milliseconds of the clock that also goes on while the machine sleeps. */
+int64_t boottime_ms(void);
+/* The time of day, since 1970. */
+struct timespec time_of_day(void);
 
 static inline bool time_equals(struct timespec a, struct timespec b)
 {
