@@ -11,9 +11,20 @@
  */
 #define DOWNLOAD_MIN ((size_t)512 * 1024)
 
-static enum err run_step(struct daytona *d, const struct call *call, void *context, struct error *e)
+static struct rest *toolbox_of(struct attachment *a)
 {
-	return toolbox_run(&d->toolbox, call, context, e);
+	return &((struct daytona *)a)->toolbox;
+}
+
+/* ERR_UNREACHABLE: the answer may be lost. After ERR_GONE and ERR_AUTH nothing was done. */
+static enum err run_step(struct attachment *a, const struct call *call, void *context,
+	bool *is_done, struct error *e)
+{
+	struct toolbox_run *run = context;
+	enum err kind = toolbox_run(toolbox_of(a), call, run, e);
+
+	*is_done = kind == ERR_UNREACHABLE && !(run->flags & RUN_REPEATABLE);
+	return kind;
 }
 
 static enum err run_remote(void *context, const struct call *call, const char *const *argv,
@@ -25,22 +36,23 @@ static enum err run_remote(void *context, const struct call *call, const char *c
 		.upload = upload,
 		.sink = sink,
 		.sink_context = sink_context };
-	enum err kind = daytona_reach(context, call, flags & RUN_REPEATABLE, run_step, &run, e);
+	enum err kind = attachment_reach(context, call, run_step, &run, e);
 
 	*exit_code = run.exit_code;
 	return kind;
 }
 
-static enum err upload_step(
-	struct daytona *d, const struct call *call, void *context, struct error *e)
+static enum err upload_step(struct attachment *a, const struct call *call, void *context,
+	bool *is_done, struct error *e)
 {
-	return toolbox_upload(&d->toolbox, call, context, e);
+	*is_done = false;
+	return toolbox_upload(toolbox_of(a), call, context, e);
 }
 
 static enum err upload_remote(
 	void *context, const struct call *call, const struct remote_upload *upload, struct error *e)
 {
-	return daytona_reach(context, call, true, upload_step, (void *)upload, e);
+	return attachment_reach(context, call, upload_step, (void *)upload, e);
 }
 
 struct download {
@@ -49,13 +61,15 @@ struct download {
 	void *sink_context;
 };
 
-static enum err download_step(
-	struct daytona *d, const struct call *call, void *context, struct error *e)
+static enum err download_step(struct attachment *a, const struct call *call, void *context,
+	bool *is_done, struct error *e)
 {
 	const struct download *wanted = context;
+	enum err kind = toolbox_download(
+		toolbox_of(a), call, wanted->path, wanted->sink, wanted->sink_context, e);
 
-	return toolbox_download(
-		&d->toolbox, call, wanted->path, wanted->sink, wanted->sink_context, e);
+	*is_done = kind == ERR_UNREACHABLE;
+	return kind;
 }
 
 static enum err download_remote(void *context, const struct call *call, const char *path,
@@ -63,7 +77,7 @@ static enum err download_remote(void *context, const struct call *call, const ch
 {
 	struct download wanted = { path, sink, sink_context };
 
-	return daytona_reach(context, call, false, download_step, &wanted, e);
+	return attachment_reach(context, call, download_step, &wanted, e);
 }
 
 const struct remote_ops daytona_remote = {

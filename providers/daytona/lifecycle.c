@@ -1,5 +1,6 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
+#include "providers/base/wait.h"
 #include "providers/daytona/daytona.h"
 #include "providers/daytona/wish.h"
 
@@ -28,23 +29,24 @@ static enum err try_change(void *context, const struct call *call, bool *is_done
 static enum err change(
 	struct transition t, const struct call *call, const char *what, struct error *e)
 {
-	return rest_wait(call, call_ready_ms(call), what, try_change, &t, e);
+	return wait_for_state(call, call_ready_ms(call), what, try_change, &t, e);
 }
 
 /* ---- A new sandbox ---- */
 
-static enum err ping_step(
-	struct daytona *d, const struct call *call, void *context, struct error *e)
+static enum err ping_step(struct attachment *a, const struct call *call, void *context,
+	bool *is_done, struct error *e)
 {
 	(void)context;
-	return toolbox_ping(&d->toolbox, call, e);
+	*is_done = false;
+	return toolbox_ping(&((struct daytona *)a)->toolbox, call, e);
 }
 
 static enum err wait_until_ready(struct daytona *d, const struct call *call, struct error *e)
 {
-	enum err kind = daytona_find(d, call, e);
+	enum err kind = attachment_find(&d->at, call, e);
 
-	return kind ? kind : daytona_reach(d, call, true, ping_step, NULL, e);
+	return kind ? kind : attachment_reach(&d->at, call, ping_step, NULL, e);
 }
 
 /* *id: the ID of a sandbox that was made, also on failure; "": none was made. */
@@ -108,32 +110,13 @@ static enum err daytona_connect(const struct provider_config *cfg, const struct 
 
 	if (kind)
 		return kind;
-	kind = cfg->account_only ? daytona_know(d, call, e) : daytona_find(d, call, e);
+	kind = cfg->account_only ? daytona_know(d, call, e) : attachment_find(&d->at, call, e);
 	/* Programs begin in the image's working directory, which the script finds out. */
 	if (!kind && !cfg->account_only)
 		kind = attachment_attach(&d->at, &daytona_remote, cfg, ".", call, e);
 	if (!kind)
 		*out = &take(d)->at.base;
 	return kind;
-}
-
-/* ---- An attached sandbox ---- */
-
-static enum err daytona_info(
-	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
-{
-	struct daytona *d = daytona_of(p);
-	struct daytona_sandbox sandbox;
-	enum err kind;
-
-	if (!attachment_take_found(&d->at, out)) {
-		kind = daytona_see(d, call, &sandbox, e);
-		if (kind)
-			return kind;
-		daytona_describe(&sandbox, out);
-	}
-	attachment_describe(&d->at, out);
-	return ERR_OK;
 }
 
 /* ---- Pause: the sandbox is stopped, and its files are kept ---- */
@@ -161,7 +144,7 @@ static enum err stop(struct daytona *d, const struct call *call, struct error *e
 		attachment_note(&d->at, change(stopping, call, "stopping the sandbox", e), e);
 
 	return kind ? kind
-		    : rest_wait(call, call_ready_ms(call), "waiting for the sandbox to stop",
+		    : wait_for_state(call, call_ready_ms(call), "waiting for the sandbox to stop",
 			      look_until_it_rests, d, e);
 }
 
@@ -179,37 +162,7 @@ static enum err daytona_pause(struct provider *p, const struct call *call, struc
 	return stop(d, call, e);
 }
 
-static enum err daytona_resume(struct provider *p, const struct call *call, struct error *e)
-{
-	struct daytona *d = daytona_of(p);
-	struct daytona_sandbox sandbox;
-	const struct transition starting = { &d->account.rest, d->at.id, DAYTONA_START };
-	const struct transition recovering = { &d->account.rest, d->at.id, DAYTONA_RECOVER };
-	enum err kind = daytona_see(d, call, &sandbox, e);
-
-	if (!kind && sandbox.life == DAYTONA_RESTS)
-		kind = attachment_note(
-			&d->at, change(starting, call, "starting the sandbox", e), e);
-	else if (!kind && sandbox.life == DAYTONA_BROKEN && sandbox.is_recoverable)
-		kind = attachment_note(
-			&d->at, change(recovering, call, "recovering the sandbox", e), e);
-	return kind ? kind : daytona_find(d, call, e);
-}
-
 /* ---- Extend ---- */
-
-static void take_seen(struct daytona *d, struct daytona_sandbox *out)
-{
-	int64_t seen_ago_s;
-
-	pthread_mutex_lock(&d->at.lock);
-	*out = d->seen;
-	seen_ago_s = (monotonic_ms() - d->seen_ms) / 1000;
-	pthread_mutex_unlock(&d->at.lock);
-	if (out->destroyed_s >= 0)
-		out->destroyed_s =
-			out->destroyed_s > seen_ago_s ? out->destroyed_s - seen_ago_s : 0;
-}
 
 static void note_interval(struct daytona *d, enum daytona_interval interval, int64_t seconds)
 {
@@ -257,7 +210,7 @@ static enum err daytona_extend(
 	struct daytona_sandbox seen;
 	enum err kind = attachment_check(&d->at, e);
 
-	take_seen(d, &seen);
+	daytona_seen(d, &seen);
 	if (!kind)
 		kind = extend_idle(d, call, &seen, seconds, e);
 	if (!kind && seen.destroyed_s >= 0 && seen.destroyed_s < seconds)
@@ -293,11 +246,11 @@ const struct provider_ops daytona_provider = {
 	.create = daytona_create,
 	.connect = daytona_connect,
 	.release = daytona_release,
-	.info = daytona_info,
+	.info = attachment_info,
 	.list_sandboxes = daytona_list_sandboxes,
 	.delete = daytona_delete,
 	.pause = daytona_pause,
-	.resume = daytona_resume,
+	.resume = attachment_resume,
 	.extend = daytona_extend,
 	.url = daytona_url,
 	.execute = attachment_execute,

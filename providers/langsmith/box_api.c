@@ -1,5 +1,6 @@
 /* Requests to the control plane. */
 #include "providers/base/cleanup.h"
+#include "providers/base/wait.h"
 #include "providers/json.h"
 #include "providers/langsmith/box.h"
 #include "providers/rest/list.h"
@@ -147,7 +148,7 @@ enum err box_wait(const struct rest *r, const struct call *call, const char *id,
 	char what[200];
 
 	snprintf(what, sizeof what, "langsmith:%s: waiting until it is ready", id);
-	return rest_wait(call, call_ready_ms(call), what, poll_status, &w, e);
+	return wait_for_state(call, call_ready_ms(call), what, poll_status, &w, e);
 }
 
 /* ---- A new sandbox ---- */

@@ -1,6 +1,7 @@
 #include "providers/modal/sandbox.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/wait.h"
 #include "providers/labels.h"
 #include "providers/modal/modal_answer.h"
 #include "providers/modal/modal.pb-c.h"
@@ -160,7 +161,7 @@ enum err sandbox_task(struct modal_control *c, const struct call *call, const ch
 	char **task_id, struct error *e)
 {
 	struct search search = { .c = c, .id = id };
-	enum err kind = rest_wait(
+	enum err kind = wait_for_state(
 		call, call_ready_ms(call), "the sandbox to be started", look_for_task, &search, e);
 
 	*task_id = search.task_id;

@@ -24,12 +24,12 @@ void image_name(const char *image, char name[IMAGE_NAME_SIZE])
 }
 
 enum err image_wait(const struct rest *r, const struct call *call, const char *image,
-	rest_poll poll, void *context, struct error *e)
+	wait_look poll, void *context, struct error *e)
 {
 	char what[200];
 
 	snprintf(what, sizeof what, "%s: building the image %.100s", r->vendor, image);
-	return rest_wait(call, IMAGE_READY_MS, what, poll, context, e);
+	return wait_for_state(call, IMAGE_READY_MS, what, poll, context, e);
 }
 
 enum err image_failed(const char *vendor, const char *image, const char *words, struct error *e)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "providers/base/wait.h"
 #include "providers/rest/rest.h"
 
 #define IMAGE_NAME_SIZE 160
@@ -18,6 +19,6 @@ enum err image_check(const char *vendor, const char *image, struct error *e);
 void image_name(const char *image, char name[IMAGE_NAME_SIZE]);
 /* Polls until the base is built. ERR_TIMEOUT: not within IMAGE_READY_MS. */
 enum err image_wait(const struct rest *r, const struct call *call, const char *image,
-	rest_poll poll, void *context, struct error *e);
+	wait_look poll, void *context, struct error *e);
 /* ERR_IO: the build failed, with the vendor's `words`; "": the vendor gives no reason. */
 enum err image_failed(const char *vendor, const char *image, const char *words, struct error *e);

@@ -187,15 +187,3 @@ void rest_find_text(const struct buf *body, const char *name, char *out, size_t 
 int64_t rest_now_s(const struct rest *r);
 /* Seconds from `now_s` (since 1970) to a time of RFC 3339, at least 0; -1: not a valid time. */
 int64_t rest_seconds_until(const char *time, int64_t now_s);
-
-/* ---- Waiting for a state ---- */
-
-/* *is_done: polling can end. */
-typedef enum err (*rest_poll)(
-	void *context, const struct call *call, bool *is_done, struct error *e);
-/*
- * Polls with growing pauses (100 ms to 1 s) until done, failed or cancelled, or until `limit_ms`
- * are over: ERR_TIMEOUT.
- */
-enum err rest_wait(const struct call *call, int64_t limit_ms, const char *what, rest_poll poll,
-	void *context, struct error *e);

@@ -21,21 +21,24 @@ TestSuite(attachment, .fini = stop, .timeout = 300);
 struct play {
 	const enum err *answers;
 	size_t done;
+	bool may_repeat;
 };
 
-static enum err play_step(
-	struct daytona *d, const struct call *call, void *context, struct error *e)
+static enum err play_step(struct attachment *a, const struct call *call, void *context,
+	bool *is_done, struct error *e)
 {
 	struct play *p = context;
 	enum err kind = p->answers[p->done++];
 
-	(void)d, (void)call;
+	(void)a, (void)call;
+	*is_done = kind == ERR_UNREACHABLE && !p->may_repeat;
 	return kind ? error_set(e, kind, "the daemon") : ERR_OK;
 }
 
 static enum err reach(struct play *p, bool may_repeat)
 {
-	return daytona_reach(f.d, NULL, may_repeat, play_step, p, &f.e);
+	p->may_repeat = may_repeat;
+	return attachment_reach(&f.d->at, NULL, play_step, p, &f.e);
 }
 
 /* ---- Finding ---- */
@@ -124,7 +127,7 @@ Test(attachment, a_sandbox_that_failed_says_why)
 	};
 
 	OPEN(&f, rows, &plain);
-	cr_expect(eq(int, daytona_find(f.d, NULL, &f.e), ERR_UNREACHABLE));
+	cr_expect(eq(int, attachment_find(&f.d->at, NULL, &f.e), ERR_UNREACHABLE));
 	cr_expect(eq(
 		str, f.e.text, "sandbox daytona:i1 is in the state 'build_failed': no such image"));
 }
@@ -134,7 +137,7 @@ Test(attachment, a_sandbox_that_is_being_deleted_is_not_found)
 	static const struct canned_row rows[] = { LOOK_IS("destroying") };
 
 	OPEN(&f, rows, &plain);
-	cr_expect(eq(int, daytona_find(f.d, NULL, &f.e), ERR_NOT_FOUND));
+	cr_expect(eq(int, attachment_find(&f.d->at, NULL, &f.e), ERR_NOT_FOUND));
 }
 
 Test(attachment, a_user_other_than_the_sandboxs_is_refused)
@@ -143,7 +146,7 @@ Test(attachment, a_user_other_than_the_sandboxs_is_refused)
 	const struct provider_config cfg = { .user = "root" };
 
 	OPEN(&f, rows, &cfg);
-	cr_expect(eq(int, daytona_find(f.d, NULL, &f.e), ERR_UNSUPPORTED));
+	cr_expect(eq(int, attachment_find(&f.d->at, NULL, &f.e), ERR_UNSUPPORTED));
 	cr_expect(strstr(f.e.text, "made for the user 'daytona'") != NULL, "%s", f.e.text);
 }
 
@@ -223,7 +226,7 @@ Test(attachment, the_mounts_own_work_starts_nothing)
 	const struct call call = { .is_background = true };
 
 	FIND(&f, rows, &plain);
-	cr_expect(eq(int, daytona_reach(f.d, &call, false, play_step, &p, &f.e), ERR_GONE));
+	cr_expect(eq(int, attachment_reach(&f.d->at, &call, play_step, &p, &f.e), ERR_GONE));
 	cr_expect(strstr(f.e.text, "is stopped, and starts when") != NULL, "%s", f.e.text);
 }
 
@@ -278,4 +281,24 @@ Test(attachment, what_may_have_been_done_is_not_done_again)
 	FIND(&f, rows, &plain);
 	cr_expect(eq(int, reach(&p, false), ERR_UNREACHABLE));
 	cr_expect(eq(sz, p.done, 1));
+}
+
+static enum err ignore(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	(void)context, (void)stream, (void)bytes, (void)len, (void)e;
+	return ERR_OK;
+}
+
+Test(attachment, a_program_whose_answer_was_lost_is_not_run_again)
+{
+	static const struct canned_row rows[] = { FOUND,
+		{ "POST /toolbox/i1/toolbox/process/execute ", 502, NULL, NULL } };
+	const char *const argv[] = { "true", NULL };
+	int exit_code;
+
+	FIND(&f, rows, &plain);
+	cr_expect(eq(int,
+		daytona_remote.run(f.d, NULL, argv, 0, NULL, ignore, NULL, &exit_code, &f.e),
+		ERR_UNREACHABLE));
 }

@@ -17,7 +17,7 @@ void fixture_find(struct fixture *f, const struct canned_row *rows, size_t count
 	const struct provider_config *cfg)
 {
 	fixture_open(f, rows, count, cfg);
-	cr_assert(eq(int, daytona_find(f->d, NULL, &f->e), ERR_OK), "%s", f->e.text);
+	cr_assert(eq(int, attachment_find(&f->d->at, NULL, &f->e), ERR_OK), "%s", f->e.text);
 	f->d->at.has_remote = true;
 }
 

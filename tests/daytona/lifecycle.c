@@ -259,7 +259,6 @@ Test(lifecycle, what_cannot_be_recovered_says_why)
 	static const struct canned_row rows[] = {
 		FOUND,
 		{ LOOK, 200, BROKEN(""), NULL },
-		{ LOOK, 200, BROKEN(""), NULL },
 	};
 
 	FIND(&f, rows, &plain);
@@ -274,7 +273,7 @@ Test(lifecycle, a_sandbox_that_does_not_come_up_says_in_which_state_it_is)
 
 	OPEN(&f, rows, &plain);
 	atomic_store(&f.server.repeats_at_end, true);
-	cr_expect(eq(int, daytona_find(f.d, &call, &f.e), ERR_TIMEOUT));
+	cr_expect(eq(int, attachment_find(&f.d->at, &call, &f.e), ERR_TIMEOUT));
 	cr_expect(strstr(f.e.text, ": its state is 'pulling_snapshot'") != NULL, "%s", f.e.text);
 }
 

@@ -1,3 +1,4 @@
+#include "providers/base/wait.h"
 #include "providers/rest/rest.h"
 
 #include "tests/http/room.h"
@@ -491,7 +492,7 @@ Test(rest, a_state_is_asked_for_until_it_is_there)
 	struct countdown c = { .left = 3 };
 	struct error e;
 
-	cr_expect(eq(int, rest_wait(&patient, 100000, "waiting", count_down, &c, &e), ERR_OK));
+	cr_expect(eq(int, wait_for_state(&patient, 100000, "waiting", count_down, &c, &e), ERR_OK));
 	cr_expect(eq(int, c.left, 0));
 }
 
@@ -500,7 +501,8 @@ Test(rest, waiting_ends_with_the_first_failure)
 	struct countdown c = { .left = 2, .end = ERR_GONE };
 	struct error e;
 
-	cr_expect(eq(int, rest_wait(&patient, 100000, "waiting", count_down, &c, &e), ERR_GONE));
+	cr_expect(
+		eq(int, wait_for_state(&patient, 100000, "waiting", count_down, &c, &e), ERR_GONE));
 	cr_expect(eq(str, e.text, "it failed"));
 }
 
@@ -509,8 +511,8 @@ Test(rest, waiting_has_a_limit)
 	struct countdown c = { .left = 1000000 };
 	struct error e;
 
-	cr_expect(eq(
-		int, rest_wait(&patient, 250, "vendor: waiting", count_down, &c, &e), ERR_TIMEOUT));
+	cr_expect(eq(int, wait_for_state(&patient, 250, "vendor: waiting", count_down, &c, &e),
+		ERR_TIMEOUT));
 	cr_expect(eq(str, e.text, "vendor: waiting: not done after 0 s"));
 	cr_expect(le(int, 1000000 - c.left, 4));
 }
@@ -523,8 +525,8 @@ Test(rest, waiting_can_be_cancelled)
 	struct error e;
 
 	cr_assert(eq(int, cancel_init(&cancel, &e), ERR_OK));
-	cr_expect(eq(
-		int, rest_wait(&call, 100000000, "waiting", count_down, &c, &e), ERR_INTERRUPTED));
+	cr_expect(eq(int, wait_for_state(&call, 100000000, "waiting", count_down, &c, &e),
+		ERR_INTERRUPTED));
 	cr_expect(eq(int, c.left, 999999));
 	cancel_release(&cancel);
 }
