@@ -12,42 +12,12 @@ static enum err runloop_connect(const struct provider_config *cfg, const struct 
 	if (!kind)
 		kind = runloop_resolve(b, call, e);
 	if (!kind && !cfg->account_only)
-		kind = runloop_find(b, call, e);
+		kind = attachment_find(&b->at, call, e);
 	if (!kind && !cfg->account_only)
 		kind = attachment_attach(&b->at, &runloop_remote, cfg, NULL, call, e);
 	if (!kind)
 		*out = &take(b)->at.base;
 	return kind;
-}
-
-/* ---- The state of a devbox ---- */
-
-static int64_t kept_ms(struct runloop *b)
-{
-	int64_t kept_ms;
-
-	pthread_mutex_lock(&b->at.lock);
-	kept_ms = b->kept_ms;
-	pthread_mutex_unlock(&b->at.lock);
-	return kept_ms;
-}
-
-static enum err runloop_info(
-	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
-{
-	struct runloop *b = runloop_of(p);
-	struct devbox d;
-	enum err kind;
-
-	if (!attachment_take_found(&b->at, out)) {
-		kind = runloop_look(b, call, &d, e);
-		if (kind)
-			return kind;
-		out->state = devbox_state(&d);
-		out->expires_s = devbox_left_s(&d, rest_now_s(&b->api.rest), kept_ms(b));
-	}
-	attachment_describe(&b->at, out);
-	return ERR_OK;
 }
 
 static enum err runloop_list_sandboxes(const struct provider_config *cfg, const struct call *call,
@@ -99,11 +69,11 @@ static enum err runloop_delete(
 static enum err suspend(struct runloop *b, const struct call *call, struct error *e)
 {
 	struct error why = { 0 };
-	struct devbox d;
+	struct attachment_view view;
 	enum err kind = devbox_act(&b->api.rest, call, b->at.id, "suspend", &why);
 
-	if (kind == ERR_INVALID && !runloop_look(b, call, &d, NULL) &&
-		devbox_state(&d) == SANDBOX_PAUSED)
+	if (kind == ERR_INVALID && !attachment_look(&b->at, call, &view, NULL) &&
+		view.life == ATTACHMENT_RESTS)
 		return ERR_OK;
 	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
@@ -119,11 +89,6 @@ static enum err runloop_pause(struct provider *p, const struct call *call, struc
 	if (!kind)
 		kind = devbox_wait(&b->api.rest, call, b->at.id, DEVBOX_SUSPENDED, &d, e);
 	return kind;
-}
-
-static enum err runloop_resume(struct provider *p, const struct call *call, struct error *e)
-{
-	return runloop_wake(runloop_of(p), call, e);
 }
 
 /* The service extends by the time that the devbox was made with, since it takes no number. */
@@ -152,9 +117,11 @@ static enum err runloop_url(struct provider *p, const struct call *call, unsigne
 	struct buf *out, struct error *e)
 {
 	struct runloop *b = runloop_of(p);
+	struct attachment_view view;
 	struct devbox d;
-	enum err kind = runloop_look(b, call, &d, e);
+	enum err kind = attachment_look(&b->at, call, &view, e);
 
+	runloop_seen(b, &d);
 	if (!kind && !*d.tunnel)
 		kind = devbox_open_tunnel(&b->api.rest, call, b->at.id, d.tunnel, e);
 	if (!kind)
@@ -174,11 +141,11 @@ const struct provider_ops runloop_provider = {
 	.create = runloop_create,
 	.connect = runloop_connect,
 	.release = runloop_release,
-	.info = runloop_info,
+	.info = attachment_info,
 	.list_sandboxes = runloop_list_sandboxes,
 	.delete = runloop_delete,
 	.pause = runloop_pause,
-	.resume = runloop_resume,
+	.resume = attachment_resume,
 	.extend = runloop_extend,
 	.url = runloop_url,
 	.execute = attachment_execute,

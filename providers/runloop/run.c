@@ -40,11 +40,15 @@ static enum err pass_on(
 
 /* ---- Files ---- */
 
-static enum err upload_step(
-	struct runloop *b, const struct call *call, void *context, bool *is_done, struct error *e)
+static const struct rest *rest_of(struct attachment *a)
 {
-	const struct remote_upload *upload = context;
-	enum err kind = devbox_store(&b->api.rest, call, b->at.id, upload, e);
+	return &((struct runloop *)a)->api.rest;
+}
+
+static enum err upload_step(struct attachment *a, const struct call *call, void *context,
+	bool *is_done, struct error *e)
+{
+	enum err kind = devbox_store(rest_of(a), call, a->id, context, e);
 
 	*is_done = false;
 	return kind == ERR_INVALID ? ERR_NOT_FOUND : kind;
@@ -53,9 +57,7 @@ static enum err upload_step(
 static enum err runloop_upload(
 	void *context, const struct call *call, const struct remote_upload *upload, struct error *e)
 {
-	struct remote_upload copy = *upload;
-
-	return runloop_reach(context, call, upload_step, &copy, e);
+	return attachment_reach(context, call, upload_step, (void *)upload, e);
 }
 
 struct download {
@@ -63,11 +65,11 @@ struct download {
 	struct run run;
 };
 
-static enum err download_step(
-	struct runloop *b, const struct call *call, void *context, bool *is_done, struct error *e)
+static enum err download_step(struct attachment *a, const struct call *call, void *context,
+	bool *is_done, struct error *e)
 {
 	struct download *d = context;
-	enum err kind = devbox_fetch(&b->api.rest, call, b->at.id, d->path, pass_on, &d->run, e);
+	enum err kind = devbox_fetch(rest_of(a), call, a->id, d->path, pass_on, &d->run, e);
 
 	*is_done = d->run.has_output;
 	return kind;
@@ -78,19 +80,18 @@ static enum err runloop_download(void *context, const struct call *call, const c
 {
 	struct download d = { .path = path, .run = { .sink = sink, .sink_context = sink_context } };
 
-	return runloop_reach(context, call, download_step, &d, e);
+	return attachment_reach(context, call, download_step, &d, e);
 }
 
 /* ---- A program ---- */
 
-static enum err run_step(
-	struct runloop *b, const struct call *call, void *context, bool *is_done, struct error *e)
+static enum err run_step(struct attachment *a, const struct call *call, void *context,
+	bool *is_done, struct error *e)
 {
 	struct run *run = context;
 	bool may_repeat = run->flags & RUN_REPEATABLE;
-	enum err kind;
+	enum err kind = execution_run(&run->execution, rest_of(a), call, e);
 
-	kind = execution_run(&run->execution, &b->api.rest, call, e);
 	*is_done = run->has_output || (run->execution.has_started && !may_repeat);
 	/* The service's status for a missing directory is not known. */
 	return kind == ERR_INVALID && run->execution.upload ? ERR_NOT_FOUND : kind;
@@ -107,7 +108,7 @@ static enum err run_text(struct runloop *b, const struct call *call, const char 
 		.is_followed = b->at.has_remote && !b->at.remote.helper,
 		.sink = pass_on,
 		.sink_context = run };
-	kind = runloop_reach(b, call, run_step, run, e);
+	kind = attachment_reach(&b->at, call, run_step, run, e);
 	*exit_code = run->execution.exit_code;
 	return kind;
 }
@@ -156,11 +157,11 @@ static enum err runloop_run(void *context, const struct call *call, const char *
 
 /* ---- A program that goes on ---- */
 
-static enum err listen_step(
-	struct runloop *b, const struct call *call, void *context, bool *is_done, struct error *e)
+static enum err listen_step(struct attachment *a, const struct call *call, void *context,
+	bool *is_done, struct error *e)
 {
 	struct run *run = context;
-	enum err kind = execution_listen(&run->execution, &b->api.rest, call, e);
+	enum err kind = execution_listen(&run->execution, rest_of(a), call, e);
 
 	*is_done = run->execution.has_started;
 	return kind;
@@ -181,7 +182,7 @@ static enum err runloop_listen(void *context, const struct call *call, const cha
 	run.execution = (struct execution){
 		.id = b->at.id, .command = buf_text(&text), .sink = pass_on, .sink_context = &run
 	};
-	kind = runloop_reach(b, call, listen_step, &run, e);
+	kind = attachment_reach(&b->at, call, listen_step, &run, e);
 	*exit_code = run.execution.exit_code;
 	return kind;
 }

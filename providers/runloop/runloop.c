@@ -32,6 +32,7 @@ enum err runloop_new(struct runloop **out, const struct provider_config *cfg, st
 		kind = name(b, cfg->id ? cfg->id : "", e);
 	if (kind)
 		return kind;
+	b->at.ops = &runloop_attachment;
 	b->at.base.foreign = http_foreign(b->api.http);
 	*out = take(b);
 	return ERR_OK;

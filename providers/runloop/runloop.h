@@ -12,7 +12,8 @@
 struct runloop {
 	struct attachment at;
 	struct rest_account api;
-	int64_t kept_ms; /* at.lock; the monotonic time of the last keep_alive; 0: never */
+	struct devbox seen; /* at.lock; the devbox in the last answer about it */
+	int64_t kept_ms;    /* at.lock; the monotonic time of the last keep_alive; 0: never */
 };
 
 extern const struct provider_ops runloop_provider;
@@ -38,26 +39,9 @@ enum err runloop_resolve(struct runloop *b, const struct call *call, struct erro
 
 /* ---- attachment.c ---- */
 
-/*
- * The devbox's state. A devbox that has ended, or that is not known any more once it was attached,
- * is ERR_GONE from then on.
- */
-enum err runloop_look(
-	struct runloop *b, const struct call *call, struct devbox *out, struct error *e);
-/* Resumes the devbox from any state, and waits until it runs. */
-enum err runloop_wake(struct runloop *b, const struct call *call, struct error *e);
-/*
- * Makes the devbox run: waits for one that starts, and resumes a suspended one where that is
- * allowed.
- */
-enum err runloop_find(struct runloop *b, const struct call *call, struct error *e);
-
-/* *is_done: the step may have been done, so it must not be done again. */
-typedef enum err (*runloop_step)(
-	struct runloop *b, const struct call *call, void *context, bool *is_done, struct error *e);
-/* Does the step, and once more when it was refused because the devbox was suspended. */
-enum err runloop_reach(struct runloop *b, const struct call *call, runloop_step step, void *context,
-	struct error *e);
+extern const struct attachment_ops runloop_attachment;
+/* The devbox in the last answer, without a request. */
+void runloop_seen(struct runloop *b, struct devbox *out);
 
 /* ---- run.c ---- */
 

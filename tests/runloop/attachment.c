@@ -23,7 +23,7 @@ static const struct call background = { .progress_ms = -1, .is_background = true
 
 static enum err find(void)
 {
-	return runloop_find(f.b, &fixture_call, &f.e);
+	return attachment_find(&f.b->at, &fixture_call, &f.e);
 }
 
 Test(runloop_reach, a_user_resumes_what_is_suspended)
@@ -63,7 +63,7 @@ Test(runloop_reach, nothing_in_the_background_resumes)
 	static const struct canned_row rows[] = { LOOK("suspended") };
 
 	FIXTURE_START(rows);
-	cr_expect(eq(int, runloop_find(f.b, &background, &f.e), ERR_GONE));
+	cr_expect(eq(int, attachment_find(&f.b->at, &background, &f.e), ERR_GONE));
 	cr_expect(strstr(f.e.text, "suspended") != NULL, "%s", f.e.text);
 	fixture_stop();
 }
@@ -116,12 +116,12 @@ struct step {
 	bool is_done;
 };
 
-static enum err step(
-	struct runloop *b, const struct call *call, void *context, bool *is_done, struct error *e)
+static enum err step(struct attachment *a, const struct call *call, void *context, bool *is_done,
+	struct error *e)
 {
 	struct step *s = context;
 
-	(void)b, (void)call;
+	(void)a, (void)call;
 	*is_done = s->is_done;
 	return s->count++ ? ERR_OK : error_set(e, s->first, "refused");
 }
@@ -133,7 +133,7 @@ Test(runloop_reach, what_was_refused_is_done_once_more_when_it_runs)
 	struct step s = { .first = ERR_INVALID };
 
 	FIXTURE_START(rows);
-	cr_expect(eq(int, runloop_reach(f.b, &fixture_call, step, &s, &f.e), ERR_OK));
+	cr_expect(eq(int, attachment_reach(&f.b->at, &fixture_call, step, &s, &f.e), ERR_OK));
 	cr_expect(eq(uint, s.count, 2));
 	fixture_stop();
 }
@@ -190,7 +190,8 @@ Test(runloop_reach, what_may_have_been_done_is_not_done_again)
 	for (size_t i = 0; i < 2; i++) {
 		struct step s = { .first = kinds[i], .is_done = true };
 
-		cr_expect(eq(int, runloop_reach(f.b, &fixture_call, step, &s, &f.e), kinds[i]));
+		cr_expect(eq(
+			int, attachment_reach(&f.b->at, &fixture_call, step, &s, &f.e), kinds[i]));
 		cr_expect(eq(uint, s.count, 1));
 		cr_expect(eq(str, f.e.text, "refused"));
 	}
