@@ -1,9 +1,13 @@
-#include "providers/base/log.h"
 #include "providers/langsmith/langsmith.h"
 #include "providers/langsmith/verdict.h"
 
 #include <stdio.h>
 #include <string.h>
+
+static struct langsmith *of(struct attachment *a)
+{
+	return (struct langsmith *)a;
+}
 
 /* ---- The sandbox's last known state ---- */
 
@@ -14,31 +18,30 @@ void langsmith_note_stopped(struct langsmith *l)
 	pthread_mutex_unlock(&l->at.lock);
 }
 
-static void note_found(struct langsmith *l, const struct box *b)
+static void note_box(struct langsmith *l, const struct box *b)
 {
 	pthread_mutex_lock(&l->at.lock);
 	l->found = *b;
 	l->is_stopped = b->status == BOX_STOPPED;
-	pthread_mutex_unlock(&l->at.lock);
-}
-
-static void note_use(struct langsmith *l)
-{
-	pthread_mutex_lock(&l->at.lock);
-	l->used_ms = monotonic_ms();
+	if (b->status != BOX_READY)
+		l->ran_ms = 0;
 	pthread_mutex_unlock(&l->at.lock);
 }
 
 /* The time that an answer proves a running sandbox: a request may be on its way as long. */
 #define RAN_HOLDS_MS 500
 
-/* A command that took longer proves nothing: a stop may have ended it. */
-static void note_answer(struct langsmith *l, enum err kind, int64_t asked_ms)
+/*
+ * The sandbox was used, with this result. A command that took longer proves nothing: a stop may
+ * have ended it.
+ */
+static void note_use(struct langsmith *l, enum err kind, int64_t asked_ms)
 {
 	int64_t now_ms = monotonic_ms();
 
 	pthread_mutex_lock(&l->at.lock);
 	l->ran_ms = kind || now_ms - asked_ms >= RAN_HOLDS_MS ? 0 : now_ms;
+	l->used_ms = now_ms;
 	pthread_mutex_unlock(&l->at.lock);
 }
 
@@ -52,12 +55,6 @@ static int64_t ends_s(struct langsmith *l, const struct box *b)
 	unused_s = l->used_ms ? (monotonic_ms() - l->used_ms) / 1000 : 0;
 	pthread_mutex_unlock(&l->at.lock);
 	return left_s > unused_s ? left_s - unused_s : 0;
-}
-
-void langsmith_describe(struct langsmith *l, const struct box *b, struct sandbox_info *out)
-{
-	box_describe(b, out);
-	out->expires_s = ends_s(l, b);
 }
 
 /* True is no proof of a stop: others may use the sandbox too, or have changed its idle time. */
@@ -89,175 +86,129 @@ static bool must_not_wake(struct langsmith *l, const struct call *call)
 
 /* ---- The control plane ---- */
 
-static enum err check_alive(struct langsmith *l, const struct box *b, struct error *e)
+static enum err look(struct attachment *a, const struct call *call, struct attachment_view *view,
+	struct error *e)
 {
-	if (b->status != BOX_DELETING)
-		return ERR_OK;
-	attachment_note_gone(&l->at);
-	return error_set(e, ERR_GONE, "sandbox langsmith:%s is being deleted%s%s", l->at.id,
-		*b->message ? ": " : "", b->message);
-}
+	static const enum attachment_life lives[] = {
+		[BOX_PROVISIONING] = ATTACHMENT_CHANGES,
+		[BOX_READY] = ATTACHMENT_RUNS,
+		[BOX_FAILED] = ATTACHMENT_FAILED,
+		[BOX_STOPPED] = ATTACHMENT_RESTS,
+		[BOX_DELETING] = ATTACHMENT_ENDED,
+	};
+	struct box b;
+	enum err kind = box_get(&of(a)->account.rest, call, a->id, &b, e);
 
-static enum err check_usable(struct langsmith *l, const struct box *b, struct error *e)
-{
-	struct sandbox_info info;
-
-	if (b->status != BOX_FAILED)
-		return check_alive(l, b, e);
-	box_describe(b, &info);
-	return error_set(
-		e, ERR_UNREACHABLE, "sandbox langsmith:%s has failed: %s", l->at.id, info.warning);
+	if (kind)
+		return kind;
+	note_box(of(a), &b);
+	box_describe(&b, &view->info);
+	view->info.expires_s = ends_s(of(a), &b);
+	view->life = lives[b.status];
+	snprintf(view->state, sizeof view->state, "%s",
+		b.status == BOX_FAILED ? "failed" : "stopped");
+	if (b.status == BOX_FAILED)
+		snprintf(view->why, sizeof view->why, "has failed: %s", view->info.warning);
+	else
+		snprintf(view->why, sizeof view->why, "is being deleted%s%s",
+			*b.message ? ": " : "", b.message);
+	return ERR_OK;
 }
 
 enum err langsmith_look(
 	struct langsmith *l, const struct call *call, struct box *out, struct error *e)
 {
-	enum err kind = attachment_check(&l->at, e);
+	struct attachment_view view;
+	enum err kind = attachment_look(&l->at, call, &view, e);
 
-	if (!kind)
-		kind = attachment_note(
-			&l->at, box_get(&l->account.rest, call, l->at.id, out, e), e);
-	if (kind)
-		return kind;
-	note_found(l, out);
-	return check_alive(l, out, e);
+	pthread_mutex_lock(&l->at.lock);
+	*out = l->found;
+	pthread_mutex_unlock(&l->at.lock);
+	return kind;
 }
 
 /* ---- Starting the sandbox ---- */
 
-static enum err wait_until_ready(
-	struct langsmith *l, const struct call *call, struct box *b, struct error *e)
+static enum err wake(struct attachment *a, const struct call *call, struct attachment_view *view,
+	struct error *e)
 {
-	enum err kind = box_wait(&l->account.rest, call, l->at.id, b, e);
+	enum err kind = box_act(&of(a)->account.rest, call, a->id, "start", e);
 
-	if (!kind)
-		kind = check_usable(l, b, e);
-	return kind ? kind : langsmith_look(l, call, b, e);
-}
-
-/* Whether the sandbox is not stopped any more: somebody else started it, and the caller waits. */
-static bool is_late(enum err kind)
-{
-	return kind == ERR_INVALID || kind == ERR_BUSY;
-}
-
-static enum err start(struct langsmith *l, const struct call *call, struct box *b, struct error *e)
-{
-	struct error why = { 0 };
-	enum err kind = box_act(&l->account.rest, call, l->at.id, "start", &why);
-
-	if (kind && !is_late(kind))
-		return error_set(e, kind, "%s", why.text);
-	kind = wait_until_ready(l, call, b, e);
-	if (kind)
-		return kind;
+	(void)view;
 	/* Connections from before the stop are dead, and only their silence would show it. */
-	http_drop_connections(l->account.http);
-	note_use(l);
-	log_info(LOG_PROVIDER, "langsmith:%s did not run and is started", l->at.id);
-	return ERR_OK;
+	http_drop_connections(of(a)->account.http);
+	note_use(of(a), ERR_OK, monotonic_ms());
+	/* The sandbox is not stopped any more: somebody else started it. */
+	return kind == ERR_INVALID ? ERR_BUSY : kind;
 }
 
-static enum err start_if_allowed(
-	struct langsmith *l, const struct call *call, struct box *b, struct error *e)
-{
-	enum err kind = attachment_may_wake(&l->at, call, "stopped", "start", "started", e);
-
-	return kind ? kind : start(l, call, b, e);
-}
-
-enum err langsmith_wake(struct langsmith *l, const struct call *call, struct error *e)
+static enum err await(struct attachment *a, const struct call *call, struct attachment_view *view,
+	struct error *e)
 {
 	struct box b;
-	enum err kind = langsmith_look(l, call, &b, e);
+	enum err kind = box_wait(&of(a)->account.rest, call, a->id, &b, e);
 
-	if (kind || b.status == BOX_READY)
-		return kind;
-	return b.status == BOX_PROVISIONING ? wait_until_ready(l, call, &b, e)
-					    : start(l, call, &b, e);
-}
-
-static enum err make_ready(struct langsmith *l, const struct call *call, struct error *e)
-{
-	struct box b;
-	enum err kind = langsmith_look(l, call, &b, e);
-
-	if (!kind && b.status == BOX_STOPPED)
-		kind = start_if_allowed(l, call, &b, e);
-	else if (!kind && b.status == BOX_PROVISIONING)
-		kind = wait_until_ready(l, call, &b, e);
-	else if (!kind)
-		kind = check_usable(l, &b, e);
-	return kind;
+	return kind ? kind : look(a, call, view, e);
 }
 
 /* A sandbox keeps its data plane's address when it stops and starts. */
-static enum err adopt(struct langsmith *l, struct error *e)
+static enum err adopt(struct attachment *a, const struct call *call, struct error *e)
 {
+	struct langsmith *l = of(a);
+
+	(void)call;
+	note_use(l, ERR_OK, monotonic_ms());
+	if (l->data.base_url)
+		return ERR_OK;
 	if (!*l->found.dataplane_url)
 		return error_set(e, ERR_UNSUPPORTED,
 			"langsmith:%s: the service gives no dataplane_url, without which nothing "
 			"in a sandbox can be reached; a deployment of one's own needs its "
 			"sandbox router configured",
-			l->at.id);
-	memcpy(l->at.id, l->found.id, sizeof l->at.id);
+			a->id);
+	memcpy(a->id, l->found.id, sizeof a->id);
 	return rest_account_reach(&l->account, l->found.dataplane_url, langsmith_verdict,
 		&langsmith_frame, &l->data, e);
 }
 
-static void remember(struct langsmith *l)
-{
-	struct sandbox_info found;
-
-	langsmith_describe(l, &l->found, &found);
-	attachment_remember(&l->at, &found);
-}
-
-enum err langsmith_find(struct langsmith *l, const struct call *call, struct error *e)
-{
-	enum err kind = make_ready(l, call, e);
-
-	if (!kind)
-		kind = adopt(l, e);
-	note_answer(l, kind, monotonic_ms());
-	note_use(l);
-	if (!kind)
-		remember(l);
-	return kind;
-}
+const struct attachment_ops langsmith_attachment = {
+	.look = look,
+	.wake = wake,
+	.await = await,
+	.adopt = adopt,
+	.wake_word = "start",
+	.wakes_word = "started",
+	.woken_word = "is started",
+	.explained = { ERR_GONE },
+	.away = "is ready, but its data plane does not know it",
+};
 
 /* ---- Every verb's way to the sandbox ---- */
 
-static enum err step_again(struct langsmith *l, const struct call *call, langsmith_step step,
-	void *context, struct error *e)
-{
-	enum err kind = make_ready(l, call, e);
+struct noted {
+	langsmith_step step;
+	void *context;
+};
 
-	if (!kind)
-		kind = step(l, call, context, e);
-	if (kind == ERR_GONE && !attachment_check(&l->at, NULL))
-		return error_set(e, ERR_UNREACHABLE,
-			"sandbox langsmith:%s is ready, but its data plane does not know it",
-			l->at.id);
+static enum err noted_step(struct attachment *a, const struct call *call, void *context,
+	bool *is_done, struct error *e)
+{
+	const struct noted *n = context;
+	int64_t asked_ms = monotonic_ms();
+	enum err kind = n->step(of(a), call, n->context, e);
+
+	*is_done = false;
+	note_use(of(a), kind, asked_ms);
 	return kind;
 }
 
 enum err langsmith_reach(struct langsmith *l, const struct call *call, langsmith_step step,
 	void *context, struct error *e)
 {
-	struct error why = { 0 };
-	enum err kind = attachment_check(&l->at, e);
+	struct noted n = { step, context };
+	enum err kind = may_be_stopped(l) || must_not_wake(l, call)
+		? attachment_find(&l->at, call, e)
+		: ERR_OK;
 
-	if (!kind && (may_be_stopped(l) || must_not_wake(l, call)))
-		kind = make_ready(l, call, e);
-	if (kind)
-		return kind;
-	int64_t asked_ms = monotonic_ms();
-
-	kind = step(l, call, context, &why);
-	note_answer(l, kind, asked_ms);
-	if (kind == ERR_GONE)
-		return step_again(l, call, step, context, e);
-	note_use(l);
-	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
+	return kind ? kind : attachment_reach(&l->at, call, noted_step, &n, e);
 }

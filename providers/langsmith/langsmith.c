@@ -44,6 +44,7 @@ enum err langsmith_new(struct langsmith **out, const struct provider_config *cfg
 		kind = langsmith_account_open(&l->account, cfg, e);
 	if (kind)
 		return kind;
+	l->at.ops = &langsmith_attachment;
 	l->at.base.foreign = http_foreign(l->account.http);
 	strcpy(l->at.id, id);
 	*out = take(l);

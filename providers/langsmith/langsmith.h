@@ -59,33 +59,18 @@ extern const struct remote_ops langsmith_remote;
 
 /* ---- attachment.c ---- */
 
-/*
- * Asks the control plane about the sandbox. ERR_GONE: the sandbox is being deleted, or is not known
- * any more once it was attached. Later calls then fail without a request.
- */
+extern const struct attachment_ops langsmith_attachment;
+/* attachment_look(), and the sandbox as it is then known. */
 enum err langsmith_look(
 	struct langsmith *l, const struct call *call, struct box *out, struct error *e);
-/* Starts the sandbox unless it is ready or being prepared, and waits until it is ready. */
-enum err langsmith_wake(struct langsmith *l, const struct call *call, struct error *e);
-/*
- * Looks for the sandbox, starts it where a start is allowed, waits until it is ready, and addresses
- * its data plane.
- */
-enum err langsmith_find(struct langsmith *l, const struct call *call, struct error *e);
 /* Notes that this provider stopped the sandbox. */
 void langsmith_note_stopped(struct langsmith *l);
-/*
- * Sets the state, expires_s and warning of a struct sandbox_info (provider.h). expires_s counts
- * from the last use by this provider.
- */
-void langsmith_describe(struct langsmith *l, const struct box *b, struct sandbox_info *out);
 
 typedef enum err (*langsmith_step)(
 	struct langsmith *l, const struct call *call, void *context, struct error *e);
 /*
- * Does the step, as soon as a request may be sent to the sandbox. After ERR_GONE the control plane
- * is asked, and the step is done once more if the sandbox is ready or may be started. So a step may
- * return ERR_GONE only if nothing was done.
+ * attachment_reach(), as soon as a request may be sent to the sandbox. A step may return ERR_GONE
+ * only if nothing was done.
  */
 enum err langsmith_reach(struct langsmith *l, const struct call *call, langsmith_step step,
 	void *context, struct error *e);

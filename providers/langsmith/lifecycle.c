@@ -99,30 +99,13 @@ static enum err langsmith_connect(const struct provider_config *cfg, const struc
 	enum err kind = langsmith_new(&l, cfg, e);
 
 	if (!kind && !cfg->account_only)
-		kind = langsmith_find(l, call, e);
+		kind = attachment_find(&l->at, call, e);
 	if (!kind && !cfg->account_only)
 		kind = attachment_attach(&l->at, &langsmith_remote, cfg,
 			*l->found.work_dir == '/' ? l->found.work_dir : WORKING_DIR, call, e);
 	if (!kind)
 		*out = &take(l)->at.base;
 	return kind;
-}
-
-static enum err langsmith_info(
-	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
-{
-	struct langsmith *l = langsmith_of(p);
-	struct box b;
-	enum err kind;
-
-	if (!attachment_take_found(&l->at, out)) {
-		kind = langsmith_look(l, call, &b, e);
-		if (kind)
-			return kind;
-		langsmith_describe(l, &b, out);
-	}
-	attachment_describe(&l->at, out);
-	return ERR_OK;
 }
 
 static enum err langsmith_pause(struct provider *p, const struct call *call, struct error *e)
@@ -146,17 +129,12 @@ static enum err langsmith_pause(struct provider *p, const struct call *call, str
 	return ERR_OK;
 }
 
-static enum err langsmith_resume(struct provider *p, const struct call *call, struct error *e)
-{
-	return langsmith_wake(langsmith_of(p), call, e);
-}
-
 /* Only use puts the sandbox's end off, and only a program or file request in it counts as use. */
 static enum err use(struct langsmith *l, const struct call *call, struct error *e)
 {
 	static const char *const argv[] = { "true", NULL };
 	int exit_code;
-	enum err kind = l->data.base_url ? ERR_OK : langsmith_find(l, call, e);
+	enum err kind = l->data.base_url ? ERR_OK : attachment_find(&l->at, call, e);
 
 	return kind ? kind : langsmith_do(l, call, argv, &exit_code, e);
 }
@@ -199,11 +177,11 @@ const struct provider_ops langsmith_provider = {
 	.create = langsmith_create,
 	.connect = langsmith_connect,
 	.release = langsmith_release,
-	.info = langsmith_info,
+	.info = attachment_info,
 	.list_sandboxes = langsmith_list_sandboxes,
 	.delete = langsmith_delete,
 	.pause = langsmith_pause,
-	.resume = langsmith_resume,
+	.resume = attachment_resume,
 	.extend = langsmith_extend,
 	.url = langsmith_url,
 	.execute = attachment_execute,

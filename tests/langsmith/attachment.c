@@ -286,7 +286,7 @@ Test(langsmith_reach, without_a_router_the_way_out_is_named)
 
 	SERVE(rows);
 	cr_assert(eq(int, langsmith_new(&sandbox, &cfg, &e), ERR_OK), "%s", e.text);
-	cr_expect(eq(int, langsmith_find(sandbox, NULL, &e), ERR_UNSUPPORTED));
+	cr_expect(eq(int, attachment_find(&sandbox->at, NULL, &e), ERR_UNSUPPORTED));
 	cr_expect(strstr(e.text, "dataplane_url") != NULL, "%s", e.text);
 }
 
@@ -299,7 +299,7 @@ Test(langsmith_reach, the_key_goes_to_no_data_plane_in_the_clear)
 
 	SERVE(rows);
 	cr_assert(eq(int, langsmith_new(&sandbox, &cfg, &e), ERR_OK), "%s", e.text);
-	cr_expect(eq(int, langsmith_find(sandbox, NULL, &e), ERR_PROTOCOL));
+	cr_expect(eq(int, attachment_find(&sandbox->at, NULL, &e), ERR_PROTOCOL));
 }
 
 /* ---- End of a sandbox ---- */

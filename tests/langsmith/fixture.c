@@ -34,7 +34,7 @@ void fixture_find(const struct canned_row *rows, size_t count, const char *user)
 
 	fixture_serve(rows, count);
 	cr_assert(eq(int, langsmith_new(&sandbox, &cfg, &e), ERR_OK), "%s", e.text);
-	cr_assert(eq(int, langsmith_find(sandbox, NULL, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, attachment_find(&sandbox->at, NULL, &e), ERR_OK), "%s", e.text);
 	/* As after an attach: a sandbox that is not found from then on has existed before. */
 	sandbox->at.has_remote = true;
 }

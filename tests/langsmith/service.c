@@ -73,7 +73,7 @@ static void make_sandbox(void)
 		cr_skip("no test server");
 	cr_assert(eq(int, langsmith_provider.create(&none, NULL, id, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, langsmith_new(&sandbox, &cfg, &e), ERR_OK), "%s", e.text);
-	cr_assert(eq(int, langsmith_find(sandbox, NULL, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, attachment_find(&sandbox->at, NULL, &e), ERR_OK), "%s", e.text);
 }
 
 static void delete_sandbox(void)
