@@ -6,6 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+static struct e2b *of(struct attachment *a)
+{
+	return (struct e2b *)a;
+}
+
 /*
  * The daemon with its last address. A call that uses the daemon holds a reference, since a wake may
  * change the address.
@@ -90,6 +95,7 @@ static void daemon_replace(struct e2b *b, struct daemon *d)
 	pthread_mutex_unlock(&b->at.lock);
 	if (before)
 		daemon_put(b, before);
+	atomic_fetch_add(&b->at.addresses, 1);
 }
 
 static bool is_addressed(struct e2b *b, const char *base_url, const char *token, unsigned features)
@@ -126,38 +132,88 @@ enum err e2b_adopt(struct e2b *b, const struct plane_sandbox *sandbox, struct er
 
 /* ---- The control plane ---- */
 
-enum err e2b_look(
-	struct e2b *b, const struct call *call, struct plane_sandbox *out, struct error *e)
+static void note_seen(struct e2b *b, const struct plane_sandbox *sandbox)
 {
-	enum err kind = attachment_check(&b->at, e);
-
-	*out = (struct plane_sandbox){ .state = SANDBOX_RUNNING, .ends_s = -1 };
-	if (kind || !b->account.plane)
-		return kind;
-	return attachment_note(&b->at, plane_info(b->account.plane, call, b->at.id, out, e), e);
+	pthread_mutex_lock(&b->at.lock);
+	b->seen = *sandbox;
+	pthread_mutex_unlock(&b->at.lock);
 }
 
-enum err e2b_wake(struct e2b *b, const struct call *call, struct error *e)
+static enum err look(struct attachment *a, const struct call *call, struct attachment_view *view,
+	struct error *e)
 {
-	struct plane_sandbox sandbox;
-	enum err kind = attachment_check(&b->at, e);
+	struct e2b *b = of(a);
+	struct plane_sandbox sandbox = { .state = SANDBOX_RUNNING, .ends_s = -1 };
+	enum err kind = ERR_OK;
 
-	if (kind || !b->account.plane)
-		return kind;
-	kind = plane_wake(b->account.plane, call, b->at.id, b->lifetime_s, &sandbox, e);
+	if (b->account.plane)
+		kind = plane_info(b->account.plane, call, a->id, &sandbox, e);
 	if (kind)
-		return attachment_note(&b->at, kind, e);
+		return kind;
+	note_seen(b, &sandbox);
+	view->life = sandbox.state == SANDBOX_PAUSED ? ATTACHMENT_RESTS : ATTACHMENT_RUNS;
+	view->info = (struct sandbox_info){ .state = sandbox.state, .expires_s = sandbox.ends_s };
+	snprintf(view->state, sizeof view->state, "paused");
+	return ERR_OK;
+}
+
+static enum err wake(struct attachment *a, const struct call *call, struct attachment_view *view,
+	struct error *e)
+{
+	struct e2b *b = of(a);
+	struct plane_sandbox sandbox;
+	enum err kind = plane_wake(b->account.plane, call, a->id, b->lifetime_s, &sandbox, e);
+
+	if (kind)
+		return kind;
 	/* Connections from before the pause are dead, and only their silence would show it. */
 	http_drop_connections(b->account.http);
-	log_info(LOG_PROVIDER, "e2b:%s was paused and is awake", b->at.id);
-	return e2b_adopt(b, &sandbox, e);
+	note_seen(b, &sandbox);
+	view->life = ATTACHMENT_RUNS;
+	return ERR_OK;
 }
 
-static enum err wake_if_allowed(struct e2b *b, const struct call *call, struct error *e)
+void e2b_seen(struct e2b *b, struct plane_sandbox *out)
 {
-	enum err kind = attachment_may_wake(&b->at, call, "paused", "wake", "wakes", e);
+	pthread_mutex_lock(&b->at.lock);
+	*out = b->seen;
+	pthread_mutex_unlock(&b->at.lock);
+}
 
-	return kind ? kind : e2b_wake(b, call, e);
+static enum err adopt(struct attachment *a, const struct call *call, struct error *e)
+{
+	struct plane_sandbox seen;
+
+	(void)call;
+	e2b_seen(of(a), &seen);
+	return e2b_adopt(of(a), &seen, e);
+}
+
+static const struct attachment_ops ops = {
+	.look = look,
+	.wake = wake,
+	.adopt = adopt,
+	.wake_word = "wake",
+	.wakes_word = "wakes",
+	.woken_word = "is awake",
+	.explained = { ERR_GONE, ERR_AUTH },
+	.away = "runs, but its daemon cannot be reached",
+};
+
+/* The service answers the same way for a sandbox that runs, so the state is not asked for. */
+enum err e2b_resume(struct provider *p, const struct call *call, struct error *e)
+{
+	struct attachment *a = &e2b_of(p)->at;
+	struct attachment_view view;
+	enum err kind = attachment_check(a, e);
+
+	if (kind || !of(a)->account.plane)
+		return kind;
+	kind = attachment_note(a, wake(a, call, &view, e), e);
+	if (kind)
+		return kind;
+	log_info(LOG_PROVIDER, "e2b:%s was paused and is awake", a->id);
+	return adopt(a, call, e);
 }
 
 enum err e2b_name(struct e2b *b, const char *id, struct error *e)
@@ -167,91 +223,52 @@ enum err e2b_name(struct e2b *b, const char *id, struct error *e)
 	return e2b_sandbox_id(b->at.id, PLANE_ID_MAX, &b->account.settings, id, e);
 }
 
-/*
- * Connects to the daemon's usual address while the control plane answers, which saves a round trip.
- * The control plane may still name another address.
- */
-static void preconnect(struct e2b *b)
+/* The control plane may still name another address than this. */
+void e2b_preconnect(struct e2b *b)
 {
 	AUTO_FREE char *base_url = NULL;
 
-	if (!b->daemon && !e2b_envd_url(&base_url, &b->account.settings, b->at.id, "", NULL))
+	if (!e2b_envd_url(&base_url, &b->account.settings, b->at.id, "", NULL))
 		http_preconnect(b->account.http, base_url);
-}
-
-enum err e2b_find(struct e2b *b, const struct call *call, struct error *e)
-{
-	struct plane_sandbox sandbox;
-
-	preconnect(b);
-	enum err kind = e2b_look(b, call, &sandbox, e);
-
-	if (kind)
-		return kind;
-	if (sandbox.state == SANDBOX_PAUSED)
-		return wake_if_allowed(b, call, e);
-	attachment_remember(&b->at,
-		&(struct sandbox_info){ .state = sandbox.state, .expires_s = sandbox.ends_s });
-	return e2b_adopt(b, &sandbox, e);
 }
 
 /* ---- Every verb's way to the daemon ---- */
 
-/* Whether the control plane may explain the failure of a step that was not done. */
-static bool is_worth_asking(const struct e2b *b, enum err kind, bool is_done)
-{
-	return b->account.plane && !is_done && (kind == ERR_GONE || kind == ERR_AUTH);
-}
+struct passage {
+	e2b_step step;
+	void *context;
+};
 
-/* The control plane gave the same token once more, so the daemon's refusal stands. */
-static enum err say_refused(const struct e2b *b, struct error *failure)
+static enum err say_refused(const struct e2b *b, struct error *e)
 {
-	const struct error said = *failure;
+	const struct error said = *e;
 
-	return error_set(failure, ERR_AUTH, "e2b:%s: %.250s%s", b->at.id, said.text,
+	return error_set(e, ERR_AUTH, "e2b:%s: %.250s%s", b->at.id, said.text,
 		b->at.user ? "; does the sandbox have the user that was asked for?" : "");
 }
 
-/* Asks the control plane, and does the step again, unless the same token would be refused again. */
-static enum err reach_again(struct e2b *b, const struct call *call, const struct daemon *before,
-	e2b_step step, void *context, struct error *failure)
+static enum err daemon_step(struct attachment *a, const struct call *call, void *context,
+	bool *is_done, struct error *e)
 {
-	enum err asked_for = failure->kind;
-	struct daemon *d;
-	bool is_done = false;
-	enum err kind = e2b_find(b, call, failure);
+	const struct passage *p = context;
+	struct e2b *b = of(a);
+	struct daemon *d = daemon_get(b);
+	enum err kind = p->step(d->envd, call, p->context, is_done, e);
 
-	if (kind)
-		return kind;
-	d = daemon_get(b);
-	if (asked_for == ERR_AUTH && d == before)
-		kind = say_refused(b, failure);
-	else
-		kind = step(d->envd, call, context, &is_done, failure);
 	daemon_put(b, d);
-	if (kind == ERR_GONE)
-		return error_set(failure, ERR_UNREACHABLE,
-			"sandbox e2b:%s runs, but its daemon cannot be reached", b->at.id);
+	if (!b->account.plane)
+		*is_done = true; /* no service can say why the daemon does not answer */
+	else if (kind == ERR_AUTH)
+		kind = say_refused(b, e);
 	return kind;
 }
 
 enum err e2b_reach(
 	struct e2b *b, const struct call *call, e2b_step step, void *context, struct error *e)
 {
-	struct error why = { 0 };
-	bool is_done = false;
-	struct daemon *d;
-	enum err kind = attachment_check(&b->at, e);
+	struct passage passage = { step, context };
 
-	if (kind)
-		return kind;
-	d = daemon_get(b);
-	kind = step(d->envd, call, context, &is_done, &why);
-	why.kind = kind;
-	if (is_worth_asking(b, kind, is_done))
-		kind = reach_again(b, call, d, step, context, &why);
-	daemon_put(b, d);
-	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
+	return attachment_reach(&b->at, call, daemon_step, &passage, e);
 }
 
 /* ---- Making and freeing ---- */
@@ -264,6 +281,7 @@ void e2b_release(struct provider *p)
 	if (b->daemon)
 		daemon_put(b, b->daemon);
 	account_close(&b->account);
+	explicit_bzero(&b->seen, sizeof b->seen);
 	attachment_free(&b->at);
 }
 
@@ -274,6 +292,7 @@ enum err e2b_new(struct e2b **out, const struct provider_config *cfg, struct err
 
 	if (kind)
 		return kind;
+	b->at.ops = &ops;
 	b->at.base.foreign = http_foreign(b->account.http);
 	b->lifetime_s = cfg->lifetime_s;
 	*out = take(b);

@@ -2,8 +2,7 @@
  * e2b.h - E2B (https://e2b.dev): the vendor's struct, shared by the files of this folder.
  *
  * Layers within: settings, control (the control plane), envd (the daemon in the sandbox), and over
- * both the attachment, which every verb goes through. The attachment finds out why the daemon does
- * not answer, wakes a paused sandbox where a wake is allowed, and remembers a sandbox that is gone.
+ * both the attachment, which every verb goes through.
  */
 #pragma once
 
@@ -19,7 +18,8 @@ struct e2b {
 	struct attachment at;
 	struct account account;
 	int64_t lifetime_s;
-	struct daemon *daemon; /* at.lock */
+	struct daemon *daemon;     /* at.lock */
+	struct plane_sandbox seen; /* at.lock; the sandbox in the last answer, with its key */
 };
 
 static inline struct e2b *e2b_of(struct provider *p)
@@ -35,8 +35,6 @@ void e2b_release(struct provider *p);
 /* Sets the sandbox's ID. ERR_INVALID: `id` is NULL, or no ID. */
 enum err e2b_name(struct e2b *b, const char *id, struct error *e);
 
-/* Looks for the sandbox, wakes it where a wake is allowed, and addresses its daemon. */
-enum err e2b_find(struct e2b *b, const struct call *call, struct error *e);
 /*
  * Addresses the sandbox's daemon by the control plane's answer. ERR_UNSUPPORTED: the daemon is too
  * old.
@@ -48,22 +46,18 @@ typedef enum err (*e2b_step)(
 	struct envd *d, const struct call *call, void *context, bool *is_done, struct error *e);
 
 /*
- * Does one step. Where the daemon cannot be reached, or does not accept the token any more, the
- * control plane is asked once why, and the step is done a second time where that can help.
- * ERR_GONE: the sandbox is paused and must not be woken, or it is gone. A later call for a sandbox
- * that is gone fails without a request.
+ * attachment_reach() with the daemon. Without a control plane, as with E2B_DEBUG, no reason is
+ * asked for.
  */
 enum err e2b_reach(
 	struct e2b *b, const struct call *call, e2b_step step, void *context, struct error *e);
 
-/*
- * Asks the control plane about the sandbox, and remembers a sandbox that is gone. E2B_DEBUG: the
- * sandbox counts as running.
- */
-enum err e2b_look(
-	struct e2b *b, const struct call *call, struct plane_sandbox *out, struct error *e);
-/* Wakes the sandbox, and addresses its daemon. */
-enum err e2b_wake(struct e2b *b, const struct call *call, struct error *e);
+/* The sandbox in the control plane's last answer, without a request. */
+void e2b_seen(struct e2b *b, struct plane_sandbox *out);
+/* Connects to the daemon's usual address while the control plane answers: saves a round trip. */
+void e2b_preconnect(struct e2b *b);
+/* A slot of the table: wakes the sandbox, or gives it more time. */
+enum err e2b_resume(struct provider *p, const struct call *call, struct error *e);
 
 /* ---- e2b.c ---- */
 

@@ -169,31 +169,15 @@ static enum err e2b_connect(const struct provider_config *cfg, const struct call
 
 	if (!kind)
 		kind = e2b_name(b, cfg->id, e);
-	if (!kind && !cfg->account_only)
-		kind = e2b_find(b, call, e);
+	if (!kind && !cfg->account_only) {
+		e2b_preconnect(b);
+		kind = attachment_find(&b->at, call, e);
+	}
 	if (!kind && !cfg->account_only)
 		kind = attachment_attach(&b->at, &e2b_remote, cfg, NULL, call, e);
 	if (!kind)
 		*out = &take(b)->at.base;
 	return kind;
-}
-
-static enum err e2b_info(
-	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
-{
-	struct e2b *b = e2b_of(p);
-	struct plane_sandbox sandbox;
-	enum err kind;
-
-	if (!attachment_take_found(&b->at, out)) {
-		kind = e2b_look(b, call, &sandbox, e);
-		if (kind)
-			return kind;
-		out->state = sandbox.state;
-		out->expires_s = sandbox.ends_s;
-	}
-	attachment_describe(&b->at, out);
-	return ERR_OK;
 }
 
 static enum err e2b_pause(struct provider *p, const struct call *call, struct error *e)
@@ -209,11 +193,6 @@ static enum err e2b_pause(struct provider *p, const struct call *call, struct er
 	if (!kind)
 		http_drop_connections(b->account.http);
 	return kind;
-}
-
-static enum err e2b_resume(struct provider *p, const struct call *call, struct error *e)
-{
-	return e2b_wake(e2b_of(p), call, e);
 }
 
 static enum err e2b_extend(
@@ -232,12 +211,13 @@ static enum err e2b_url(struct provider *p, const struct call *call, unsigned po
 	struct error *e)
 {
 	struct e2b *b = e2b_of(p);
-	struct plane_sandbox sandbox;
-	enum err kind = e2b_look(b, call, &sandbox, e);
+	struct attachment_view view;
+	struct plane_sandbox seen;
+	enum err kind = attachment_look(&b->at, call, &view, e);
 
-	if (!kind)
-		kind = e2b_port_url(out, &b->account.settings, b->at.id, sandbox.domain, port, e);
-	return kind;
+	e2b_seen(b, &seen);
+	return kind ? kind
+		    : e2b_port_url(out, &b->account.settings, b->at.id, seen.domain, port, e);
 }
 
 /* The helper does list, fetch and apply: the daemon's own calls are slower and less exact. */
@@ -253,7 +233,7 @@ const struct provider_ops e2b_provider = {
 	.create = e2b_create,
 	.connect = e2b_connect,
 	.release = e2b_release,
-	.info = e2b_info,
+	.info = attachment_info,
 	.list_sandboxes = e2b_list_sandboxes,
 	.delete = e2b_delete,
 	.pause = e2b_pause,

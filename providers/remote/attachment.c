@@ -144,16 +144,20 @@ struct finding {
 	struct attachment_view view;
 };
 
-enum err attachment_may_wake(const struct attachment *a, const struct call *call, const char *state,
-	const char *wake, const char *woken, struct error *e)
+/* ERR_GONE: a sandbox that rests must not be woken for this call. */
+static enum err may_wake(const struct finding *f, const struct call *call, struct error *e)
 {
+	const struct attachment *a = f->a;
+
+	if (f->is_asked)
+		return ERR_OK;
 	if (a->resume == RESUME_NEVER)
 		return error_set(e, ERR_GONE,
 			"sandbox %s:%s is %s; -o resume=access lets a mount %s it", vendor_of(a),
-			a->id, state, wake);
+			a->id, f->view.state, a->ops->wake_word);
 	if (call && call->is_background)
 		return error_set(e, ERR_GONE, "sandbox %s:%s is %s, and %s when somebody uses it",
-			vendor_of(a), a->id, state, woken);
+			vendor_of(a), a->id, f->view.state, a->ops->wakes_word);
 	return ERR_OK;
 }
 
@@ -161,9 +165,7 @@ static enum err wake(struct finding *f, const struct call *call, struct error *e
 {
 	struct attachment *a = f->a;
 	struct error why = { 0 };
-	enum err kind = f->is_asked ? ERR_OK
-				    : attachment_may_wake(a, call, f->view.state, a->ops->wake_word,
-					      a->ops->wakes_word, e);
+	enum err kind = may_wake(f, call, e);
 
 	if (kind)
 		return kind;

@@ -132,14 +132,6 @@ void attachment_note_gone(struct attachment *a);
  */
 enum err attachment_note(struct attachment *a, enum err kind, struct error *e);
 
-/*
- * Whether a sandbox in a state such as "paused" may be started for this call. ERR_GONE: it may not.
- * The message then has the vendor's verbs: for resume=access ("wake"), and for a use of the mount
- * ("wakes", "started").
- */
-enum err attachment_may_wake(const struct attachment *a, const struct call *call, const char *state,
-	const char *wake, const char *woken, struct error *e);
-
 /* ---- The state machine, for a vendor with ops ---- */
 
 /* The state of the sandbox. ERR_GONE: the sandbox has ended, or is not known any more. */

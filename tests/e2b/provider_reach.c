@@ -63,7 +63,7 @@ static void start_rows(const struct canned_row *rows, size_t count, enum resume_
 	set_environment();
 	cr_assert(eq(int, e2b_new(&b, &cfg, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, e2b_name(b, cfg.id, &e), ERR_OK), "%s", e.text);
-	cr_assert(eq(int, e2b_find(b, NULL, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, attachment_find(&b->at, NULL, &e), ERR_OK), "%s", e.text);
 	/* As after an attach: a sandbox that is not found from then on has existed before. */
 	b->at.has_remote = true;
 }
