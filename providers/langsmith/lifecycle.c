@@ -54,7 +54,7 @@ static enum err langsmith_create(
 	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e)
 {
 	AUTO_REST_ACCOUNT struct rest_account account = { 0 };
-	char name[REMOTE_NAME_SIZE], snapshot[SNAPSHOT_ID_SIZE];
+	char name[REMOTE_NAME_SIZE], snapshot[IMAGE_ID_SIZE];
 	struct provider_config wanted = *cfg;
 	/* A name made here finds the sandbox again when the id was lost with the answer. */
 	enum err kind = remote_new_name("sandboxfs-", name, e);
@@ -62,7 +62,7 @@ static enum err langsmith_create(
 	if (!kind)
 		kind = langsmith_account_open(&account, cfg, e);
 	if (!kind && cfg->image)
-		kind = snapshot_of_image(&account.rest, call, cfg, snapshot, e);
+		kind = image_base_of(&account.rest, call, cfg, &langsmith_snapshot, snapshot, e);
 	if (kind)
 		return kind;
 	if (cfg->image)

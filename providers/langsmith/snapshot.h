@@ -5,16 +5,7 @@
  */
 #pragma once
 
-#include "providers/provider.h"
-#include "providers/rest/rest.h"
+#include "providers/rest/image.h"
 
-/* Room for a UUID with its NUL, and more. */
-#define SNAPSHOT_ID_SIZE 64
-
-/*
- * The snapshot of cfg->image, with a file system of cfg->disk_mb; 0: 8 GiB. Waits until the
- * snapshot is ready. ERR_INVALID: the image's name. ERR_IO: the snapshot could not be made, with
- * the service's words.
- */
-enum err snapshot_of_image(const struct rest *r, const struct call *call,
-	const struct provider_config *cfg, char id[SNAPSHOT_ID_SIZE], struct error *e);
+/* A new one has a file system of cfg->disk_mb; 0: 8 GiB. */
+extern const struct image_base langsmith_snapshot;

@@ -121,11 +121,11 @@ static enum err create_with(struct runloop *b, const struct provider_config *cfg
 {
 	AUTO_BUF struct buf body = BUF_INIT(BODY_MAX);
 	struct devbox d = { 0 };
-	char blueprint[128] = "";
+	char blueprint[IMAGE_ID_SIZE] = "";
 	enum err kind = check_wanted(cfg, e);
 
 	if (!kind && cfg->image)
-		kind = blueprint_of_image(&b->api.rest, call, cfg, blueprint, e);
+		kind = image_base_of(&b->api.rest, call, cfg, &runloop_blueprint, blueprint, e);
 	if (kind)
 		return kind;
 	put_wanted(&body, cfg, blueprint);
