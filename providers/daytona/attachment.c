@@ -10,11 +10,6 @@
  */
 #define ROUTE_MS 30000
 
-static struct daytona *of(struct attachment *a)
-{
-	return (struct daytona *)a;
-}
-
 /* ---- The control plane ---- */
 
 static enum attachment_life life_of(const struct daytona_sandbox *sandbox)
@@ -34,13 +29,13 @@ static enum err look(struct attachment *a, const struct call *call, struct attac
 	struct error *e)
 {
 	struct daytona_sandbox sandbox;
-	enum err kind = daytona_look(&of(a)->account.rest, call, a->id, &sandbox, e);
+	enum err kind = daytona_look(&daytona_of(&a->base)->account.rest, call, a->id, &sandbox, e);
 
 	if (kind)
 		return kind;
 	pthread_mutex_lock(&a->lock);
-	of(a)->seen = sandbox;
-	of(a)->seen_ms = monotonic_ms();
+	daytona_of(&a->base)->seen = sandbox;
+	daytona_of(&a->base)->seen_ms = monotonic_ms();
 	pthread_mutex_unlock(&a->lock);
 	view->life = life_of(&sandbox);
 	memcpy(view->state, sandbox.state, sizeof view->state);
@@ -78,8 +73,8 @@ static enum err wake(struct attachment *a, const struct call *call, struct attac
 {
 	bool is_broken = view->info.state == SANDBOX_ERROR;
 
-	return daytona_act(
-		&of(a)->account.rest, call, a->id, is_broken ? DAYTONA_RECOVER : DAYTONA_START, e);
+	return daytona_act(&daytona_of(&a->base)->account.rest, call, a->id,
+		is_broken ? DAYTONA_RECOVER : DAYTONA_START, e);
 }
 
 /* ---- The daemon's address ---- */
@@ -127,7 +122,7 @@ enum err daytona_know(struct daytona *d, const struct call *call, struct error *
 /* The proxy takes the ID alone, so the ID replaces a name first. */
 static enum err adopt(struct attachment *a, const struct call *call, struct error *e)
 {
-	struct daytona *d = of(a);
+	struct daytona *d = daytona_of(&a->base);
 	struct daytona_sandbox sandbox;
 	enum err kind;
 

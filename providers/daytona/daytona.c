@@ -11,17 +11,12 @@
  */
 #define DOWNLOAD_MIN ((size_t)512 * 1024)
 
-static struct rest *toolbox_of(struct attachment *a)
-{
-	return &((struct daytona *)a)->toolbox;
-}
-
 /* ERR_UNREACHABLE: the answer may be lost. After ERR_GONE and ERR_AUTH nothing was done. */
 static enum err run_step(struct attachment *a, const struct call *call, void *context,
 	bool *is_done, struct error *e)
 {
 	struct toolbox_run *run = context;
-	enum err kind = toolbox_run(toolbox_of(a), call, run, e);
+	enum err kind = toolbox_run(&daytona_of(&a->base)->toolbox, call, run, e);
 
 	*is_done = kind == ERR_UNREACHABLE && !(run->flags & RUN_REPEATABLE);
 	return kind;
@@ -46,7 +41,7 @@ static enum err upload_step(struct attachment *a, const struct call *call, void 
 	bool *is_done, struct error *e)
 {
 	*is_done = false;
-	return toolbox_upload(toolbox_of(a), call, context, e);
+	return toolbox_upload(&daytona_of(&a->base)->toolbox, call, context, e);
 }
 
 static enum err upload_remote(
@@ -65,8 +60,8 @@ static enum err download_step(struct attachment *a, const struct call *call, voi
 	bool *is_done, struct error *e)
 {
 	const struct download *wanted = context;
-	enum err kind = toolbox_download(
-		toolbox_of(a), call, wanted->path, wanted->sink, wanted->sink_context, e);
+	enum err kind = toolbox_download(&daytona_of(&a->base)->toolbox, call, wanted->path,
+		wanted->sink, wanted->sink_context, e);
 
 	*is_done = kind == ERR_UNREACHABLE;
 	return kind;

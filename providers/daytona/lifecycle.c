@@ -39,7 +39,7 @@ static enum err ping_step(struct attachment *a, const struct call *call, void *c
 {
 	(void)context;
 	*is_done = false;
-	return toolbox_ping(&((struct daytona *)a)->toolbox, call, e);
+	return toolbox_ping(&daytona_of(&a->base)->toolbox, call, e);
 }
 
 static enum err wait_until_ready(struct daytona *d, const struct call *call, struct error *e)

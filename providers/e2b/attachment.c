@@ -6,11 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct e2b *of(struct attachment *a)
-{
-	return (struct e2b *)a;
-}
-
 /*
  * The daemon with its last address. A call that uses the daemon holds a reference, since a wake may
  * change the address.
@@ -142,7 +137,7 @@ static void note_seen(struct e2b *b, const struct plane_sandbox *sandbox)
 static enum err look(struct attachment *a, const struct call *call, struct attachment_view *view,
 	struct error *e)
 {
-	struct e2b *b = of(a);
+	struct e2b *b = e2b_of(&a->base);
 	struct plane_sandbox sandbox = { .state = SANDBOX_RUNNING, .ends_s = -1 };
 	enum err kind = ERR_OK;
 
@@ -160,7 +155,7 @@ static enum err look(struct attachment *a, const struct call *call, struct attac
 static enum err wake(struct attachment *a, const struct call *call, struct attachment_view *view,
 	struct error *e)
 {
-	struct e2b *b = of(a);
+	struct e2b *b = e2b_of(&a->base);
 	struct plane_sandbox sandbox;
 	enum err kind = plane_wake(b->account.plane, call, a->id, b->lifetime_s, &sandbox, e);
 
@@ -185,8 +180,8 @@ static enum err adopt(struct attachment *a, const struct call *call, struct erro
 	struct plane_sandbox seen;
 
 	(void)call;
-	e2b_seen(of(a), &seen);
-	return e2b_adopt(of(a), &seen, e);
+	e2b_seen(e2b_of(&a->base), &seen);
+	return e2b_adopt(e2b_of(&a->base), &seen, e);
 }
 
 static const struct attachment_ops ops = {
@@ -207,7 +202,7 @@ enum err e2b_resume(struct provider *p, const struct call *call, struct error *e
 	struct attachment_view view;
 	enum err kind = attachment_check(a, e);
 
-	if (kind || !of(a)->account.plane)
+	if (kind || !e2b_of(&a->base)->account.plane)
 		return kind;
 	kind = attachment_note(a, wake(a, call, &view, e), e);
 	if (kind)
@@ -251,7 +246,7 @@ static enum err daemon_step(struct attachment *a, const struct call *call, void 
 	bool *is_done, struct error *e)
 {
 	const struct passage *p = context;
-	struct e2b *b = of(a);
+	struct e2b *b = e2b_of(&a->base);
 	struct daemon *d = daemon_get(b);
 	enum err kind = p->step(d->envd, call, p->context, is_done, e);
 

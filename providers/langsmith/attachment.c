@@ -4,11 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct langsmith *of(struct attachment *a)
-{
-	return (struct langsmith *)a;
-}
-
 /* ---- The sandbox's last known state ---- */
 
 void langsmith_note_stopped(struct langsmith *l)
@@ -97,13 +92,13 @@ static enum err look(struct attachment *a, const struct call *call, struct attac
 		[BOX_DELETING] = ATTACHMENT_ENDED,
 	};
 	struct box b;
-	enum err kind = box_get(&of(a)->account.rest, call, a->id, &b, e);
+	enum err kind = box_get(&langsmith_of(&a->base)->account.rest, call, a->id, &b, e);
 
 	if (kind)
 		return kind;
-	note_box(of(a), &b);
+	note_box(langsmith_of(&a->base), &b);
 	box_describe(&b, &view->info);
-	view->info.expires_s = ends_s(of(a), &b);
+	view->info.expires_s = ends_s(langsmith_of(&a->base), &b);
 	view->life = lives[b.status];
 	snprintf(view->state, sizeof view->state, "%s",
 		b.status == BOX_FAILED ? "failed" : "stopped");
@@ -132,12 +127,12 @@ enum err langsmith_look(
 static enum err wake(struct attachment *a, const struct call *call, struct attachment_view *view,
 	struct error *e)
 {
-	enum err kind = box_act(&of(a)->account.rest, call, a->id, "start", e);
+	enum err kind = box_act(&langsmith_of(&a->base)->account.rest, call, a->id, "start", e);
 
 	(void)view;
 	/* Connections from before the stop are dead, and only their silence would show it. */
-	http_drop_connections(of(a)->account.http);
-	note_use(of(a), ERR_OK, monotonic_ms());
+	http_drop_connections(langsmith_of(&a->base)->account.http);
+	note_use(langsmith_of(&a->base), ERR_OK, monotonic_ms());
 	/* The sandbox is not stopped any more: somebody else started it. */
 	return kind == ERR_INVALID ? ERR_BUSY : kind;
 }
@@ -146,7 +141,7 @@ static enum err await(struct attachment *a, const struct call *call, struct atta
 	struct error *e)
 {
 	struct box b;
-	enum err kind = box_wait(&of(a)->account.rest, call, a->id, &b, e);
+	enum err kind = box_wait(&langsmith_of(&a->base)->account.rest, call, a->id, &b, e);
 
 	return kind ? kind : look(a, call, view, e);
 }
@@ -154,7 +149,7 @@ static enum err await(struct attachment *a, const struct call *call, struct atta
 /* A sandbox keeps its data plane's address when it stops and starts. */
 static enum err adopt(struct attachment *a, const struct call *call, struct error *e)
 {
-	struct langsmith *l = of(a);
+	struct langsmith *l = langsmith_of(&a->base);
 
 	(void)call;
 	note_use(l, ERR_OK, monotonic_ms());
@@ -195,10 +190,10 @@ static enum err noted_step(struct attachment *a, const struct call *call, void *
 {
 	const struct noted *n = context;
 	int64_t asked_ms = monotonic_ms();
-	enum err kind = n->step(of(a), call, n->context, e);
+	enum err kind = n->step(langsmith_of(&a->base), call, n->context, e);
 
 	*is_done = false;
-	note_use(of(a), kind, asked_ms);
+	note_use(langsmith_of(&a->base), kind, asked_ms);
 	return kind;
 }
 

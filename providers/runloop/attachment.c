@@ -2,11 +2,6 @@
 
 #include <stdio.h>
 
-static struct runloop *of(struct attachment *a)
-{
-	return (struct runloop *)a;
-}
-
 /* ---- The state of the devbox ---- */
 
 /* The answer of `kind` about the devbox. */
@@ -39,9 +34,9 @@ static enum err look(struct attachment *a, const struct call *call, struct attac
 	struct error *e)
 {
 	struct devbox d;
-	enum err kind = devbox_look(&of(a)->api.rest, call, a->id, &d, e);
+	enum err kind = devbox_look(&runloop_of(&a->base)->api.rest, call, a->id, &d, e);
 
-	return take(of(a), kind, &d, view);
+	return take(runloop_of(&a->base), kind, &d, view);
 }
 
 void runloop_seen(struct runloop *b, struct devbox *out)
@@ -57,9 +52,9 @@ static enum err await_phase(struct attachment *a, const struct call *call, enum 
 	struct attachment_view *view, struct error *e)
 {
 	struct devbox d;
-	enum err kind = devbox_wait(&of(a)->api.rest, call, a->id, wanted, &d, e);
+	enum err kind = devbox_wait(&runloop_of(&a->base)->api.rest, call, a->id, wanted, &d, e);
 
-	return take(of(a), kind, &d, view);
+	return take(runloop_of(&a->base), kind, &d, view);
 }
 
 static enum err await(struct attachment *a, const struct call *call, struct attachment_view *view,
@@ -74,13 +69,13 @@ static enum err wake(struct attachment *a, const struct call *call, struct attac
 	struct devbox d;
 	enum err kind = ERR_OK;
 
-	runloop_seen(of(a), &d);
+	runloop_seen(runloop_of(&a->base), &d);
 	if (d.phase == DEVBOX_SUSPENDING)
 		kind = await_phase(a, call, DEVBOX_SUSPENDED, view, e);
 	if (kind || view->life == ATTACHMENT_ENDED)
 		return kind;
 	view->life = ATTACHMENT_CHANGES;
-	kind = devbox_act(&of(a)->api.rest, call, a->id, "resume", e);
+	kind = devbox_act(&runloop_of(&a->base)->api.rest, call, a->id, "resume", e);
 	/* The devbox is not suspended any more: another client was faster. */
 	return kind == ERR_INVALID ? ERR_BUSY : kind;
 }

@@ -42,7 +42,7 @@ static enum err pass_on(
 
 static const struct rest *rest_of(struct attachment *a)
 {
-	return &((struct runloop *)a)->api.rest;
+	return &runloop_of(&a->base)->api.rest;
 }
 
 static enum err upload_step(struct attachment *a, const struct call *call, void *context,

@@ -254,6 +254,20 @@ Test(lifecycle, resuming_recovers_what_can_be_recovered)
 		f.e.text);
 }
 
+Test(lifecycle, a_recovery_that_does_not_help_is_not_tried_again)
+{
+	static const struct canned_row rows[] = {
+		FOUND,
+		{ LOOK, 200, BROKEN(",\"recoverable\":true"), NULL },
+		{ RECOVER, 200, SANDBOX("starting", ""), NULL },
+		{ LOOK, 200, BROKEN(",\"recoverable\":true"), NULL },
+	};
+
+	FIND(&f, rows, &plain);
+	cr_expect(eq(int, daytona_provider.resume(&f.d->at.base, NULL, &f.e), ERR_UNREACHABLE));
+	cr_expect(strstr(f.e.text, "'error': disk full") != NULL, "%s", f.e.text);
+}
+
 Test(lifecycle, what_cannot_be_recovered_says_why)
 {
 	static const struct canned_row rows[] = {
