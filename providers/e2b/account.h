@@ -5,12 +5,10 @@
 #pragma once
 
 #include "providers/e2b/control_plane.h"
-#include "providers/e2b/settings.h"
-#include "providers/login.h"
 
 struct account {
 	struct e2b_settings settings;
-	struct http *http;
+	struct http *http;   /* of `plane`, where there is one */
 	struct plane *plane; /* NULL: E2B_DEBUG is set, so there is no control plane */
 };
 
@@ -19,6 +17,3 @@ struct account {
 /* On failure nothing has to be closed. account_close() also takes an account that is all zero. */
 enum err account_open(struct account *a, const struct provider_config *cfg, struct error *e);
 void account_close(struct account *a);
-
-/* login.c: the key that a login with the vendor's own program left. */
-extern const struct login_format e2b_login;

@@ -24,37 +24,37 @@
 
 void plane_free(struct plane *c)
 {
-	if (!c)
-		return;
-	rest_release(&c->rest);
+	if (c)
+		rest_account_close(&c->account);
 	free(c);
 }
 
-enum err plane_new(
-	struct plane **out, struct http *http, const struct plane_options *options, struct error *e)
+enum err plane_new(struct plane **out, const struct e2b_settings *settings,
+	const struct provider_config *cfg, struct error *e)
 {
-	AUTO_FREE struct http_header *headers = calloc(options->more_count + 1, sizeof *headers);
-	struct plane *c = calloc(1, sizeof *c);
-	enum err kind;
-
-	if (!c || !headers) {
-		free(c);
-		return error_set(e, ERR_NO_MEMORY, "e2b");
-	}
-	headers[0] = (struct http_header){
-		.name = "X-API-Key", .value = options->key, .is_secret = true
-	};
-	for (size_t i = 0; i < options->more_count; i++)
-		headers[i + 1] = options->more[i];
 	/* No rest_verdict: an unknown route leads to a second request, see control_plane_ask.c. */
-	kind = rest_init(&c->rest, http, "e2b", options->base_url, headers, options->more_count + 1,
-		NULL, e);
-	c->rest.frame = &e2b_plane_frame;
+	const struct rest_account_facts facts = { .vendor = "e2b",
+		.url = settings->api_url,
+		.own_url = e2b_own_url(settings),
+		.header = "X-API-Key",
+		.scheme = "",
+		.headers_variable = "E2B_API_HEADERS",
+		.login = &e2b_login,
+		.frame = &e2b_plane_frame };
+	struct plane *c = calloc(1, sizeof *c);
+	enum err kind = c ? rest_account_open(&c->account, &facts, cfg, e)
+			  : error_set(e, ERR_NO_MEMORY, "e2b");
+
 	if (kind)
-		plane_free(c);
+		free(c);
 	else
 		*out = c;
 	return kind;
+}
+
+struct http *plane_http(const struct plane *c)
+{
+	return c->account.http;
 }
 
 /* ---- One sandbox ---- */
@@ -70,7 +70,7 @@ enum err plane_info(struct plane *c, const struct call *call, const char *id,
 		.what = "looking at the sandbox" };
 	enum err kind = plane_ask_of(c, call, ask, &answer, e);
 
-	return kind ? kind : plane_json_sandbox(&answer.body, rest_now_s(&c->rest), out, e);
+	return kind ? kind : plane_json_sandbox(&answer.body, rest_now_s(&c->account.rest), out, e);
 }
 
 /* The API has no idempotency key: after a lost answer the user has to look for a sandbox. */
@@ -116,7 +116,7 @@ enum err plane_create(struct plane *c, const struct call *call,
 	older.path = "/sandboxes";
 	kind = plane_ask_either(c, call, ROUTE_CREATE, &newer, &older, &answer, &why);
 	if (!kind)
-		return read_made(&answer.body, rest_now_s(&c->rest), out, e);
+		return read_made(&answer.body, rest_now_s(&c->account.rest), out, e);
 	return plane_lost_answer(kind, &why, answer.may_have_arrived && !answer.status, e);
 }
 
@@ -141,7 +141,7 @@ enum err plane_wake(struct plane *c, const struct call *call, const char *id, in
 	older.path = newer.path + strlen("/v2");
 	older.body = buf_text(&older_body);
 	kind = plane_ask_either(c, call, ROUTE_CONNECT, &newer, &older, &answer, e);
-	return kind ? kind : plane_json_sandbox(&answer.body, rest_now_s(&c->rest), out, e);
+	return kind ? kind : plane_json_sandbox(&answer.body, rest_now_s(&c->account.rest), out, e);
 }
 
 /* A sandbox that is paused already answers 409, too. */
@@ -270,7 +270,7 @@ enum err plane_list(
 
 		if (!kind)
 			kind = plane_json_list(
-				&answer.body, rest_now_s(&c->rest), sink, context, e);
+				&answer.body, rest_now_s(&c->account.rest), sink, context, e);
 		if (kind || !*answer.next_token)
 			return kind;
 		memcpy(token, answer.next_token, sizeof token);

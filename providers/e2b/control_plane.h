@@ -12,7 +12,9 @@
  */
 #pragma once
 
+#include "providers/e2b/settings.h"
 #include "providers/http/http.h"
+#include "providers/login.h"
 #include "providers/provider.h"
 
 /* "i" and 20 characters of [a-z0-9]; older ids carried "-<client id>", which is cut off. */
@@ -20,16 +22,15 @@
 
 struct plane;
 
-struct plane_options {
-	const char *base_url; /* "https://api.e2b.app", or E2B_API_URL; no slash at the end */
-	const char *key;      /* secret */
-	const struct http_header *more; /* further headers for each request */
-	size_t more_count;
-};
-
-enum err plane_new(struct plane **out, struct http *http, const struct plane_options *options,
-	struct error *e);
+/* The key is that of rest_account_open(); errors as there. */
+enum err plane_new(struct plane **out, const struct e2b_settings *settings,
+	const struct provider_config *cfg, struct error *e);
 void plane_free(struct plane *c);
+/* The HTTP client, also for what else is asked of the vendor. */
+struct http *plane_http(const struct plane *c);
+
+/* login.c: the key that a login with the vendor's own program left. */
+extern const struct login_format e2b_login;
 
 /* One sandbox as the control plane reports it. A string that the answer lacks is "". */
 struct plane_sandbox {

@@ -60,7 +60,7 @@ static enum err refuse(
 enum err plane_ask(struct plane *c, const struct call *call, const struct rest_ask *ask,
 	struct http_answer *answer, struct error *e)
 {
-	enum err kind = rest_send(&c->rest, call, ask, answer, e);
+	enum err kind = rest_send(&c->account.rest, call, ask, answer, e);
 
 	return kind || is_good(answer) ? kind : refuse(ask, answer, e);
 }
@@ -107,7 +107,7 @@ enum err plane_ask_either(struct plane *c, const struct call *call, enum route r
 	enum err kind;
 
 	first.frame = &e2b_route_frame;
-	kind = rest_send(&c->rest, call, is_old ? older : &first, answer, e);
+	kind = rest_send(&c->account.rest, call, is_old ? older : &first, answer, e);
 
 	if (kind || is_good(answer))
 		return kind;

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "providers/e2b/control_plane.h"
-#include "providers/rest/rest.h"
+#include "providers/rest/account.h"
 
 #include <stdatomic.h>
 
@@ -13,7 +13,7 @@
 enum route { ROUTE_CREATE, ROUTE_CONNECT, ROUTE_LIST };
 
 struct plane {
-	struct rest rest;
+	struct rest_account account;
 	/* Bits of enum route: the routes of which this server knows the older form alone. */
 	atomic_uint old_routes;
 	atomic_bool has_logged_limit; /* the log has the warning about the plan's longest life */

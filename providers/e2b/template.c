@@ -32,7 +32,7 @@ static enum err ask(const struct template *t, const struct call *call, struct re
 	wanted.flags = wanted.method == HTTP_GET ? HTTP_REPEATABLE : 0;
 	kind = plane_ask(t->plane, call, &wanted, &answer, e);
 	if (!kind && json && !rest_parse(&answer.body, json))
-		return rest_no_json(&t->plane->rest, &wanted, e);
+		return rest_no_json(&t->plane->account.rest, &wanted, e);
 	return kind;
 }
 
@@ -219,7 +219,7 @@ enum err template_of_image(struct plane *c, const struct call *call,
 	else if (!kind)
 		begin_again(&t, call);
 	if (!kind && !t.is_ready)
-		kind = image_wait(&c->rest, call, cfg->image, poll_build, &t, e);
+		kind = image_wait(&c->account.rest, call, cfg->image, poll_build, &t, e);
 	memcpy(id, t.id, sizeof t.id);
 	return kind;
 }

@@ -25,7 +25,8 @@ static enum err check_login(const struct rest_account_facts *facts, const struct
 {
 	const struct variable *v = variable_of(facts->vendor, VARIABLE_URL, 0);
 	struct error why = { 0 };
-	enum err kind = v ? login_check_url(login, v->otherwise, url, &why) : ERR_OK;
+	const char *own = facts->own_url ? facts->own_url : v ? v->otherwise : NULL;
+	enum err kind = v ? login_check_url(login, own, url, &why) : ERR_OK;
 
 	return kind ? error_set(e, kind, "%s: %s", facts->vendor, why.text) : ERR_OK;
 }

@@ -16,6 +16,8 @@
 struct rest_account_facts {
 	const char *vendor;
 	const char *url; /* NULL: the URL of VARIABLE_URL */
+	/* the vendor's own URL, for which a login without one is; NULL: that of VARIABLE_URL */
+	const char *own_url;
 	/* the root of the URL, to be freed; NULL: all of it but slashes at the end */
 	char *(*root)(const char *url);
 	const char *below;  /* text behind the URL: "/v2/sandboxes"; NULL: none */

@@ -1,4 +1,4 @@
-#include "providers/e2b/control_plane.h"
+#include "providers/e2b/account.h"
 
 #include "tests/support/canned.h"
 
@@ -17,15 +17,14 @@
 	"{\"code\":404,\"message\":\"Sandbox \\\"i1\\\" doesn't exist or you don't have access "   \
 	"to it\"}"
 
-static struct http *http;
+static struct account account;
 static struct canned server;
 static struct plane *c;
 static struct error e;
 
 static void tear_down(void)
 {
-	plane_free(c);
-	http_free(http);
+	account_close(&account);
 	for (size_t i = 0; i < server.got; i++)
 		free(server.requests[i]);
 }
@@ -34,13 +33,14 @@ TestSuite(control_plane, .fini = tear_down, .timeout = 300);
 
 static void start_rows(const struct canned_row *rows, size_t count)
 {
-	struct plane_options options = { .key = KEY };
+	const struct provider_config cfg = { 0 };
 
 	unsetenv("http_proxy");
 	canned_start(&server, rows, count);
-	options.base_url = server.url;
-	cr_assert(eq(int, http_new(&http, "test", &e), ERR_OK), "%s", e.text);
-	cr_assert(eq(int, plane_new(&c, http, &options, &e), ERR_OK), "%s", e.text);
+	setenv("E2B_API_URL", server.url, 1);
+	setenv("E2B_API_KEY", KEY, 1);
+	cr_assert(eq(int, account_open(&account, &cfg, &e), ERR_OK), "%s", e.text);
+	c = account.plane;
 }
 #define START(rows) start_rows(rows, sizeof(rows) / sizeof *(rows))
 
@@ -105,7 +105,7 @@ Test(control_plane, errors_have_their_kinds_and_never_the_key)
 		cr_expect(strstr(e.text, KEY) == NULL, "%s", e.text);
 		canned_stop(&server);
 		tear_down();
-		c = NULL, http = NULL, server.got = 0;
+		c = NULL, server.got = 0;
 	}
 }
 
@@ -134,7 +134,7 @@ Test(control_plane, an_answer_of_somebody_else_ends_nothing)
 		cr_expect(strstr(e.text, KEY) == NULL, "%s", e.text);
 		canned_stop(&server);
 		tear_down();
-		c = NULL, http = NULL, server.got = 0;
+		c = NULL, server.got = 0;
 	}
 }
 
@@ -197,7 +197,7 @@ Test(control_plane, creates_by_the_older_route_where_the_newer_is_unknown)
 		cr_expect(eq(str, body_of(1),
 			"{\"templateID\": \"t\", \"secure\": true, \"timeout\": 300}"));
 		tear_down();
-		c = NULL, http = NULL, server.got = 0;
+		c = NULL, server.got = 0;
 	}
 }
 
