@@ -36,7 +36,7 @@ void daytona_release(struct provider *p);
 /* attachment_look(), and the sandbox as it is then known. */
 enum err daytona_see(
 	struct daytona *d, const struct call *call, struct daytona_sandbox *out, struct error *e);
-/* The sandbox in the control plane's last answer, without a request; destroyed_s counts from now. */
+/* The sandbox in the control plane's last answer, without a request. destroyed_s: from now. */
 void daytona_seen(struct daytona *d, struct daytona_sandbox *out);
 
 /* attachment_look() for a sandbox that will not be attached. The ID takes the place of the name. */

@@ -8,7 +8,7 @@
 
 struct account {
 	struct e2b_settings settings;
-	struct http *http;   /* of `plane`, where there is one */
+	struct http *http;   /* the client of `plane`, where there is a control plane */
 	struct plane *plane; /* NULL: E2B_DEBUG is set, so there is no control plane */
 };
 

@@ -180,15 +180,15 @@ const struct attachment_ops langsmith_attachment = {
 
 /* ---- Every verb's way to the sandbox ---- */
 
-struct noted {
+struct timed {
 	langsmith_step step;
 	void *context;
 };
 
-static enum err noted_step(struct attachment *a, const struct call *call, void *context,
+static enum err timed_step(struct attachment *a, const struct call *call, void *context,
 	bool *is_done, struct error *e)
 {
-	const struct noted *n = context;
+	const struct timed *n = context;
 	int64_t asked_ms = monotonic_ms();
 	enum err kind = n->step(langsmith_of(&a->base), call, n->context, e);
 
@@ -200,10 +200,10 @@ static enum err noted_step(struct attachment *a, const struct call *call, void *
 enum err langsmith_reach(struct langsmith *l, const struct call *call, langsmith_step step,
 	void *context, struct error *e)
 {
-	struct noted n = { step, context };
+	struct timed n = { step, context };
 	enum err kind = may_be_stopped(l) || must_not_wake(l, call)
 		? attachment_find(&l->at, call, e)
 		: ERR_OK;
 
-	return kind ? kind : attachment_reach(&l->at, call, noted_step, &n, e);
+	return kind ? kind : attachment_reach(&l->at, call, timed_step, &n, e);
 }

@@ -137,7 +137,7 @@ enum err attachment_look(struct attachment *a, const struct call *call,
 /* A sandbox on its way to running. */
 struct finding {
 	struct attachment *a;
-	bool is_asked; /* its user asks for just that */
+	bool is_asked; /* a user asks for the sandbox to run, and for no more */
 	bool is_woken;
 	bool has_info; /* the view's info is of a sandbox that runs */
 	char was[sizeof((struct attachment_view *)0)->state];

@@ -39,7 +39,7 @@ enum attachment_life {
 	ATTACHMENT_ENDED,   /* for good */
 };
 
-/* A sandbox as the vendor shows it. Whatever else the vendor says is kept in the vendor's struct. */
+/* A sandbox as the vendor shows it. The vendor's struct keeps all other facts. */
 struct attachment_view {
 	enum attachment_life life;
 	/* RESTS, FAILED and, without `await`, CHANGES: the vendor's word ("paused") */
@@ -48,7 +48,7 @@ struct attachment_view {
 	struct sandbox_info info; /* state, expires_s and warning */
 };
 
-/* What a vendor must answer. `a` is the beginning of the vendor's struct. */
+/* The answers that a vendor must give. `a` is the beginning of the vendor's struct. */
 struct attachment_ops {
 	/*
 	 * Asks the control plane about a->id, and keeps what the other slots need. `view` is all

@@ -48,7 +48,7 @@ struct basing {
 	const struct image_base *base;
 	const struct rest *rest;
 	const struct provider_config *cfg;
-	char *id; /* of IMAGE_ID_SIZE bytes; "": not known */
+	char *id; /* IMAGE_ID_SIZE bytes; "": not known */
 };
 
 static enum err take_id(const struct basing *b, struct json_object *json, struct error *e)

@@ -29,12 +29,12 @@ enum err image_failed(const char *vendor, const char *image, const char *words, 
 struct image_base {
 	const char *noun;                      /* for a person: "a snapshot" */
 	const char *finding, *making, *asking; /* for a person: "looking for a snapshot" */
-	const char *path;                      /* of all bases; "/ID" behind it: of one */
-	const char *by_name;                   /* the text between `path` and a name: "?name=" */
-	const char *items;                     /* the member that has the list */
-	const char *ready;  /* the status of a base that can be used; "failed": it never can */
-	const char *reason; /* the member that says why one failed */
-	unsigned flags;     /* enum http_flags of what only reads */
+	const char *path;    /* the path of all bases; "/ID" behind: the path of one */
+	const char *by_name; /* the text between `path` and a name: "?name=" */
+	const char *items;   /* the member that has the list */
+	const char *ready;   /* the status of a base that can be used; "failed": it never can */
+	const char *reason;  /* the member that says why one failed */
+	unsigned flags;      /* enum http_flags of what only reads */
 	bool (*is_id)(const char *text);
 	/* Writes the members of a request to make one, besides its name. */
 	void (*put)(struct json_writer *w, const struct provider_config *cfg);
