@@ -228,6 +228,14 @@ typedef enum err (*sandbox_sink)(void *context, const struct sandbox_entry *entr
 
 typedef void (*id_sink)(void *context, const char *id);
 
+/* ---- Snapshots ---- */
+
+/* Room for a vendor's ID with a team, a name and a tag, and the NUL. */
+#define SNAPSHOT_ID_SIZE 256
+
+/* `name`: for people; "": none, or the ID is the name. */
+typedef enum err (*snapshot_sink)(void *context, const char *id, const char *name, struct error *e);
+
 /* ---- Options of a single provider ---- */
 
 struct client_option {
@@ -356,6 +364,29 @@ struct provider_ops {
 		struct provider *p, const struct call *call, int64_t seconds, struct error *e);
 
 	/*
+	 * Makes a snapshot of the sandbox and waits until `create` can take it: as the template,
+	 * or, without OPTION_TEMPLATE, as the image. `name`: NULL: the vendor's choice, or a new
+	 * one. `id` is the text for `create`. NULL: ERR_UNSUPPORTED.
+	 */
+	enum err (*snapshot)(struct provider *p, const struct call *call, const char *name,
+		char id[SNAPSHOT_ID_SIZE], struct error *e);
+
+	/* The account's own snapshots, all pages. NULL: ERR_UNSUPPORTED. */
+	enum err (*list_snapshots)(const struct provider_config *cfg, const struct call *call,
+		snapshot_sink sink, void *context, struct error *e);
+
+	/* Success where there is no such snapshot. NULL: ERR_UNSUPPORTED. */
+	enum err (*delete_snapshot)(const struct provider_config *cfg, const struct call *call,
+		const char *id, struct error *e);
+
+	/*
+	 * Makes a new sandbox with all that is in this one, which goes on, and waits until the new
+	 * one is ready. On failure none is left behind. NULL: ERR_UNSUPPORTED.
+	 */
+	enum err (*fork)(
+		struct provider *p, const struct call *call, char id[128], struct error *e);
+
+	/*
 	 * Adds to `out` the URL where programs elsewhere reach, by HTTP, the program that listens
 	 * on `port` (1 to 65535) of the sandbox. Every program that has the URL may use it, as long
 	 * as the vendor keeps it valid. No program needs to listen yet. ERR_UNSUPPORTED: the
@@ -467,6 +498,14 @@ enum err provider_pause(struct provider *p, const struct call *call, struct erro
 enum err provider_resume(struct provider *p, const struct call *call, struct error *e);
 enum err provider_extend(
 	struct provider *p, const struct call *call, int64_t seconds, struct error *e);
+/* provider_copies.c. ERR_PROTOCOL: an ID that no terminal should get. */
+enum err provider_snapshot(struct provider *p, const struct call *call, const char *name,
+	char id[SNAPSHOT_ID_SIZE], struct error *e);
+enum err provider_list_snapshots(const struct provider_ops *ops, const struct provider_config *cfg,
+	const struct call *call, snapshot_sink sink, void *context, struct error *e);
+enum err provider_delete_snapshot(const struct provider_ops *ops, const struct provider_config *cfg,
+	const struct call *call, const char *id, struct error *e);
+enum err provider_fork(struct provider *p, const struct call *call, char id[128], struct error *e);
 /* ERR_INVALID: no valid port. ERR_PROTOCOL: the vendor's answer is no URL that can be shown. */
 enum err provider_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
 	struct error *e);

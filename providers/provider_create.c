@@ -65,7 +65,7 @@ static bool may_exist(enum err kind)
 }
 
 /* An id is shown in the mount table and on terminals, and is typed: visible ASCII. */
-static bool is_id(const char *id)
+bool provider_is_id(const char *id)
 {
 	for (const char *c = id; *c; c++)
 		if (*c <= ' ' || *c > '~')
@@ -78,7 +78,7 @@ static enum err create(const struct provider_ops *ops, const struct provider_con
 {
 	enum err kind = ops->create(cfg, call, id, e);
 
-	if (kind || is_id(id))
+	if (kind || provider_is_id(id))
 		return kind;
 	return error_set(e, ERR_PROTOCOL, "%s: '%.100s' is no ID of a sandbox", ops->name, id);
 }

@@ -14,3 +14,6 @@
 /* As provider_check_create(), for a sandbox that exists. */
 enum err provider_check_connect(
 	const struct provider_ops *ops, const struct provider_config *cfg, struct error *e);
+
+/* Whether a sandbox's or a snapshot's ID can be shown and typed: visible ASCII. */
+bool provider_is_id(const char *id);

@@ -55,3 +55,13 @@ enum err daytona_wait_for_build(struct daytona *d, const struct provider_config 
 
 /* The slots for remote.h, without the context, which is a struct daytona. */
 extern const struct remote_ops daytona_remote;
+
+/* ---- snapshot.c: slots of the table ---- */
+
+enum err daytona_snapshot(struct provider *p, const struct call *call, const char *name,
+	char id[SNAPSHOT_ID_SIZE], struct error *e);
+enum err daytona_list_snapshots(const struct provider_config *cfg, const struct call *call,
+	snapshot_sink sink, void *context, struct error *e);
+enum err daytona_delete_snapshot(const struct provider_config *cfg, const struct call *call,
+	const char *id, struct error *e);
+enum err daytona_fork(struct provider *p, const struct call *call, char id[128], struct error *e);

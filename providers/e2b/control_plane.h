@@ -83,3 +83,21 @@ enum err plane_kill(struct plane *c, const struct call *call, const char *id, st
 /* GET /v2/sandboxes, all pages, running and paused ones. */
 enum err plane_list(struct plane *c, const struct call *call, sandbox_sink sink, void *context,
 	struct error *e);
+
+/* ---- snapshot.c: slots of struct provider_ops, for an account's control plane ---- */
+
+/* POST /sandboxes/ID/snapshots, never repeated. `name` may be NULL. */
+enum err plane_snapshot(struct plane *c, const struct call *call, const char *id, const char *name,
+	char snapshot[SNAPSHOT_ID_SIZE], struct error *e);
+/* GET /snapshots, all pages. */
+enum err plane_list_snapshots(struct plane *c, const struct call *call, snapshot_sink sink,
+	void *context, struct error *e);
+/* DELETE /templates/SNAPSHOT. A snapshot that does not exist is success. */
+enum err plane_delete_snapshot(
+	struct plane *c, const struct call *call, const char *snapshot, struct error *e);
+/*
+ * POST /sandboxes/ID/fork, for one new sandbox with the default life, never repeated. ERR_BUSY: the
+ * sandbox does not run.
+ */
+enum err plane_fork(struct plane *c, const struct call *call, const char *id,
+	struct plane_sandbox *out, struct error *e);

@@ -207,6 +207,52 @@ static enum err e2b_extend(
 		&b->at, plane_extend(b->account.plane, call, b->at.id, seconds, e), e);
 }
 
+/* ---- Copies ---- */
+
+static enum err e2b_snapshot(struct provider *p, const struct call *call, const char *name,
+	char id[SNAPSHOT_ID_SIZE], struct error *e)
+{
+	struct e2b *b = e2b_of(p);
+
+	if (!b->account.plane)
+		return no_plane(e);
+	return plane_snapshot(b->account.plane, call, b->at.id, name, id, e);
+}
+
+static enum err e2b_list_snapshots(const struct provider_config *cfg, const struct call *call,
+	snapshot_sink sink, void *context, struct error *e)
+{
+	AUTO_ACCOUNT struct account account = { 0 };
+	enum err kind = account_open(&account, cfg, e);
+
+	if (kind)
+		return kind;
+	return account.plane ? plane_list_snapshots(account.plane, call, sink, context, e)
+			     : no_plane(e);
+}
+
+static enum err e2b_delete_snapshot(
+	const struct provider_config *cfg, const struct call *call, const char *id, struct error *e)
+{
+	AUTO_ACCOUNT struct account account = { 0 };
+	enum err kind = account_open(&account, cfg, e);
+
+	if (kind)
+		return kind;
+	return account.plane ? plane_delete_snapshot(account.plane, call, id, e) : no_plane(e);
+}
+
+static enum err e2b_fork(struct provider *p, const struct call *call, char id[128], struct error *e)
+{
+	struct e2b *b = e2b_of(p);
+	struct plane_sandbox made = { 0 };
+	enum err kind = b->account.plane ? plane_fork(b->account.plane, call, b->at.id, &made, e)
+					 : no_plane(e);
+
+	memcpy(id, made.id, sizeof made.id);
+	return kind;
+}
+
 static enum err e2b_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
 	struct error *e)
 {
@@ -239,6 +285,10 @@ const struct provider_ops e2b_provider = {
 	.pause = e2b_pause,
 	.resume = e2b_resume,
 	.extend = e2b_extend,
+	.snapshot = e2b_snapshot,
+	.list_snapshots = e2b_list_snapshots,
+	.delete_snapshot = e2b_delete_snapshot,
+	.fork = e2b_fork,
 	.url = e2b_url,
 	.execute = attachment_execute,
 	.watch = attachment_watch,

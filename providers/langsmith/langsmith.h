@@ -7,7 +7,7 @@
  *      is it there, and awake?          attachment.c
  *      running a program                run.c
  *      files                            files.c (up), download.c
- *      slots of the table               lifecycle.c
+ *      slots of the table               lifecycle.c, capture.c
  *      what remote.h needs              langsmith.c
  *
  * The control plane is asked when a mount begins, and gives the data plane's address. All else goes
@@ -92,3 +92,12 @@ enum err langsmith_download(void *context, const struct call *call, const char *
  */
 enum err langsmith_do(struct langsmith *l, const struct call *call, const char *const *argv,
 	int *exit_code, struct error *e);
+
+/* ---- capture.c: slots of the table ---- */
+
+enum err langsmith_snapshot(struct provider *p, const struct call *call, const char *name,
+	char id[SNAPSHOT_ID_SIZE], struct error *e);
+enum err langsmith_list_snapshots(const struct provider_config *cfg, const struct call *call,
+	snapshot_sink sink, void *context, struct error *e);
+enum err langsmith_delete_snapshot(const struct provider_config *cfg, const struct call *call,
+	const char *id, struct error *e);

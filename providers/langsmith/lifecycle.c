@@ -62,7 +62,7 @@ static enum err langsmith_create(
 	if (!kind)
 		kind = langsmith_account_open(&account, cfg, e);
 	if (!kind && cfg->image)
-		kind = image_base_of(&account.rest, call, cfg, &langsmith_snapshot, snapshot, e);
+		kind = image_base_of(&account.rest, call, cfg, &langsmith_image, snapshot, e);
 	if (kind)
 		return kind;
 	if (cfg->image)
@@ -183,6 +183,9 @@ const struct provider_ops langsmith_provider = {
 	.pause = langsmith_pause,
 	.resume = attachment_resume,
 	.extend = langsmith_extend,
+	.snapshot = langsmith_snapshot,
+	.list_snapshots = langsmith_list_snapshots,
+	.delete_snapshot = langsmith_delete_snapshot,
 	.url = langsmith_url,
 	.execute = attachment_execute,
 	.watch = attachment_watch,

@@ -8,4 +8,8 @@
 #include "providers/rest/image.h"
 
 /* A new one has a file system of cfg->disk_mb; 0: 8 GiB. */
-extern const struct image_base langsmith_snapshot;
+extern const struct image_base langsmith_image;
+
+/* Waits until the snapshot of a sandbox is ready. ERR_IO: it failed, with the service's words. */
+enum err snapshot_wait(
+	const struct rest *r, const struct call *call, const char *id, struct error *e);

@@ -9,9 +9,10 @@
  * The beginning of the control plane's paths, the end of the path that starts a sandbox, and the
  * beginning of the path of a download.
  */
-#define CONTROL  "/boxes"
-#define START    "/start"
-#define DOWNLOAD "/download"
+#define CONTROL   "/boxes"
+#define SNAPSHOTS "/snapshots"
+#define START     "/start"
+#define DOWNLOAD  "/download"
 
 /* ---- The forms of the service's answers ---- */
 
@@ -133,13 +134,18 @@ static bool is_below(const struct rest_ask *ask, const char *path)
 	return !strncmp(ask->path, path, strlen(path));
 }
 
+static bool is_of_plane(const struct rest_ask *ask)
+{
+	return is_below(ask, CONTROL) || is_below(ask, SNAPSHOTS);
+}
+
 /*
- * A 404 without a type is about a sandbox that the control plane does not know, a file, or a
- * sandbox that the router does not know.
+ * A 404 without a type is about a sandbox or a snapshot that the control plane does not know, a
+ * file, or a sandbox that the router does not know.
  */
 static enum err kind_of_missing(const struct rest_ask *ask)
 {
-	return is_below(ask, CONTROL) || is_below(ask, DOWNLOAD) ? ERR_NOT_FOUND : ERR_GONE;
+	return is_of_plane(ask) || is_below(ask, DOWNLOAD) ? ERR_NOT_FOUND : ERR_GONE;
 }
 
 /*

@@ -3,6 +3,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/labels.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Room for a cursor with every byte escaped, and the text before it. */
@@ -72,6 +73,18 @@ static enum err ask_page(const struct rest *r, const struct call *call,
 	return kind ? kind : rest_perform(r, call, &ask, json, e);
 }
 
+/* The number of the page behind the one of `cursor`. */
+static void count_on(const struct rest_list *list, struct json_object *items, struct buf *cursor)
+{
+	const size_t count = json_object_array_length(items);
+	const bool by_items = list->counts == REST_COUNTS_ITEMS;
+	unsigned long long at = cursor->len ? strtoull(buf_text(cursor), NULL, 10) : !by_items;
+
+	buf_reset(cursor);
+	if (count)
+		buf_printf(cursor, "%llu", at + (by_items ? count : 1));
+}
+
 /* `cursor`: in, of this page, "" for the first; out, of the next page, "": no more pages. */
 static enum err pass_page(const struct rest *r, const struct call *call,
 	const struct rest_list *list, rest_listed_read read, rest_listed_sink sink, void *context,
@@ -88,7 +101,10 @@ static enum err pass_page(const struct rest *r, const struct call *call,
 		items = rest_member(json, list->older_items);
 	if (!json_object_is_type(items, json_type_array) && list->has_always_items)
 		return error_set(e, ERR_PROTOCOL, "%s: a list without %s", r->vendor, list->items);
-	if (list->next) {
+	if (list->counts && json_object_is_type(items, json_type_array)) {
+		kind = rest_list_page(items, list, rest_now_s(r), read, sink, context, NULL, e);
+		count_on(list, items, cursor);
+	} else if (list->next) {
 		buf_reset(cursor);
 		buf_add_string(cursor, rest_text(json, list->next, ""));
 		kind = rest_list_page(items, list, rest_now_s(r), read, sink, context, NULL, e);
@@ -115,7 +131,7 @@ enum err rest_list(const struct rest *r, const struct call *call, const struct r
 		buf_reset(&before);
 		buf_add(&before, cursor.bytes, cursor.len);
 	}
-	return error_set(e, ERR_PROTOCOL, "%s: the list of sandboxes has no end", r->vendor);
+	return error_set(e, ERR_PROTOCOL, "%s: %s: the list has no end", r->vendor, list->what);
 }
 
 enum err rest_list_pass(void *context, const struct rest_listed *one,

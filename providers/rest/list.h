@@ -1,5 +1,5 @@
 /*
- * list.h - the list of an account's sandboxes, page by page.
+ * list.h - the list of an account's sandboxes or snapshots, page by page.
  */
 #pragma once
 
@@ -18,6 +18,11 @@ struct rest_list {
 	const char *next;
 	/* the member that is true before a next page, whose cursor is the last ID */
 	const char *more;
+	/*
+	 * The cursor is a number that the caller counts, instead of `next` and `more`; a page
+	 * without items is the last.
+	 */
+	enum { REST_NOT_COUNTED, REST_COUNTS_ITEMS, REST_COUNTS_PAGES } counts;
 	unsigned flags;        /* enum http_flags, besides HTTP_REPEATABLE */
 	bool has_always_items; /* an answer without the member `items` is an error */
 	bool may_lack_labels;  /* a sandbox without the member `labels` may still have labels */

@@ -52,3 +52,12 @@ extern const struct remote_ops runloop_remote;
 
 enum err runloop_create(
 	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e);
+
+/* ---- snapshot.c: slots of the table ---- */
+
+enum err runloop_snapshot(struct provider *p, const struct call *call, const char *name,
+	char id[SNAPSHOT_ID_SIZE], struct error *e);
+enum err runloop_list_snapshots(const struct provider_config *cfg, const struct call *call,
+	snapshot_sink sink, void *context, struct error *e);
+enum err runloop_delete_snapshot(const struct provider_config *cfg, const struct call *call,
+	const char *id, struct error *e);

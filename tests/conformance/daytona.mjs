@@ -219,6 +219,29 @@ async function tree() {
 	await assert.rejects(sandbox.fs.getFileDetails("/tmp/tree"), sdk.DaytonaNotFoundError);
 }
 
+async function snapshots() {
+	await sandbox.fs.uploadFile(Buffer.from("then"), "kept");
+	await sandbox.createSnapshot("mine");
+	await assert.rejects(sandbox.createSnapshot("mine"), sdk.DaytonaConflictError);
+	const kept = await daytona.snapshot.get("mine");
+	assert.equal(kept.sourceSandboxId, sandbox.id);
+	await sandbox.fs.uploadFile(Buffer.from("now"), "kept");
+	const copy = await daytona.create({ snapshot: "mine" });
+	assert.equal(String(await copy.fs.downloadFile("kept")), "then");
+	await copy.delete(60);
+	const { items, totalPages } = await daytona.snapshot.list(2, 1);
+	assert.ok(items.length === 1 && totalPages > 2);
+	await daytona.snapshot.delete(kept);
+	await assert.rejects(daytona.snapshot.get("mine"), sdk.DaytonaNotFoundError);
+}
+
+async function forks() {
+	const forked = await sandbox.fork({ name: "forked" });
+	assert.equal(forked.name, "forked");
+	assert.equal(String(await forked.fs.downloadFile("kept")), "now");
+	await forked.delete(60);
+}
+
 async function deletion() {
 	await sandbox.delete(60, true);
 	await assert.rejects(daytona.get(sandbox.id), sdk.DaytonaNotFoundError);
@@ -245,6 +268,8 @@ const failed = await runTests([
 	["many files, with errors of their own", manyFiles],
 	["a large file", largeFile],
 	["folders, attributes, search, move, delete", tree],
+	["snapshots", snapshots],
+	["forks", forks],
 	["deletion", deletion],
 ]);
 fs.rmSync(scratch, { recursive: true, force: true });

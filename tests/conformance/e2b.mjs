@@ -372,6 +372,34 @@ async function olderDaemon(version) {
 	await older.stop();
 }
 
+async function snapshots() {
+	await sandbox.files.write("kept", "then");
+	const unnamed = await sandbox.createSnapshot();
+	const named = await sandbox.createSnapshot({ name: "mine" });
+	assert.deepEqual(named.names, [named.snapshotId]);
+	await sandbox.files.write("kept", "now");
+	const copy = await Sandbox.create(named.snapshotId);
+	assert.equal(await copy.files.read("kept"), "then");
+	await copy.kill();
+	const listed = [];
+	for (const pages = Sandbox.listSnapshots({ limit: 1 }); pages.hasNext;)
+		listed.push(...(await pages.nextItems()).map(({ snapshotId }) => snapshotId));
+	assert.deepEqual(listed, [unnamed.snapshotId, named.snapshotId]);
+	assert.equal(await Sandbox.deleteSnapshot(unnamed.snapshotId), true);
+	assert.equal(await Sandbox.deleteSnapshot(unnamed.snapshotId), false);
+	await assert.rejects(Sandbox.create(unnamed.snapshotId), /not found/);
+}
+
+async function forks() {
+	await sandbox.files.write("kept", "now");
+	const [first, second] = await sandbox.fork({ count: 2, timeoutMs: 60_000 });
+	assert.notEqual(first.sandboxId, second.sandboxId);
+	assert.equal(await first.files.read("kept"), "now");
+	await first.files.write("kept", "else");
+	assert.equal(await sandbox.files.read("kept"), "now");
+	await Promise.all([first.kill(), second.kill()]);
+}
+
 const failed = await runTests([
 	["build a template of an image", buildTemplate],
 	["create", create],
@@ -401,6 +429,8 @@ const failed = await runTests([
 	["users", asRoot],
 	["large output", largeOutput],
 	["a terminal", terminal],
+	["snapshots", snapshots],
+	["forks", forks],
 	["pause and resume", pauseAndResume],
 	["auto-resume", autoResume],
 	["expiry", expiry],

@@ -122,6 +122,20 @@ async function snapshots() {
 	assert.equal(await copy.file.read({ file_path: "kept" }), "yes");
 	assert.equal((await copy.getInfo()).snapshot_id, kept.id);
 	await copy.shutdown();
+	const { diskSnapshots } = client.devboxes;
+	const behind = await client.devboxes.snapshotDiskAsync(devbox.id, { commit_message: "m" });
+	assert.equal((await diskSnapshots.queryStatus(behind.id)).status, "in_progress");
+	assert.equal((await diskSnapshots.awaitCompleted(behind.id)).snapshot.id, behind.id);
+	const doomed = await client.devboxes.snapshotDiskAsync(devbox.id, { name: "fails" });
+	await assert.rejects(diskSnapshots.awaitCompleted(doomed.id), /failed: the disk could not be read/);
+	await assert.rejects(client.devboxes.create({ snapshot_id: doomed.id }), runloop.BadRequestError);
+	const listed = [];
+	for await (const one of diskSnapshots.list({ limit: 1, include_total_count: false }))
+		listed.push(one.id);
+	assert.deepEqual(listed, [doomed.id, behind.id, kept.id]);
+	await diskSnapshots.delete(behind.id);
+	await assert.rejects(diskSnapshots.delete(behind.id), runloop.NotFoundError);
+	await assert.rejects(diskSnapshots.queryStatus(behind.id), runloop.NotFoundError);
 }
 
 async function lifetimes() {

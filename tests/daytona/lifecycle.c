@@ -468,3 +468,77 @@ Test(lifecycle, the_time_left_is_never_more_than_the_interval)
 	cr_expect(eq(str, info.id, "i1"));
 	cr_expect(eq(str, info.root, "/home/daytona"));
 }
+
+/* ---- Snapshots and forks ---- */
+
+#define KEEP "POST /sandbox/i1/snapshot "
+#define FORK "POST /sandbox/i1/fork "
+
+Test(lifecycle, a_snapshot_is_waited_for_until_it_is_active)
+{
+	static const struct canned_row rows[] = {
+		{ KEEP, 200, SANDBOX("snapshotting", ""), NULL },
+		LOOK_IS("snapshotting"),
+		LOOK_IS("started"),
+		{ "GET /snapshots/mine ", 200, "{\"id\":\"s1\",\"state\":\"pending\"}", NULL },
+		LOOK_IS("started"),
+		{ "GET /snapshots/mine ", 200, "{\"id\":\"s1\",\"state\":\"active\"}", NULL },
+		{ KEEP, 200, SANDBOX("snapshotting", ""), NULL },
+		LOOK_IS("started"),
+		{ "GET /snapshots/mine ", 200,
+			"{\"id\":\"s1\",\"state\":\"error\",\"errorReason\":\"no room\"}", NULL },
+		{ KEEP, 200, SANDBOX("snapshotting", ""), NULL },
+		{ LOOK, 200, SANDBOX("error", ",\"errorReason\":\"lost\""), NULL },
+	};
+	char id[SNAPSHOT_ID_SIZE];
+
+	OPEN(&f, rows, &named);
+	cr_assert(eq(int, daytona_snapshot(&f.d->at.base, NULL, "mine", id, &f.e), ERR_OK), "%s",
+		f.e.text);
+	cr_expect(eq(str, id, "mine"));
+	cr_expect(eq(int, daytona_snapshot(&f.d->at.base, NULL, "mine", id, &f.e), ERR_IO));
+	cr_expect(strstr(f.e.text, "no room") != NULL, "%s", f.e.text);
+	cr_expect(eq(int, daytona_snapshot(&f.d->at.base, NULL, "mine", id, &f.e), ERR_IO));
+	cr_expect(strstr(f.e.text, "lost") != NULL, "%s", f.e.text);
+}
+
+static enum err add_words(void *context, const char *id, const char *name, struct error *e)
+{
+	(void)e;
+	buf_printf(context, "%s=%s ", id, name);
+	return ERR_OK;
+}
+
+Test(lifecycle, snapshots_of_all_pages_are_listed_without_the_vendors_own)
+{
+	static const struct canned_row rows[] = {
+		{ "GET /snapshots?limit=100 ", 200,
+			"{\"items\":[{\"id\":\"1\",\"name\":\"theirs\",\"general\":true},"
+			"{\"id\":\"2\",\"name\":\"a\",\"general\":false}]}",
+			NULL },
+		{ "GET /snapshots?limit=100&page=2 ", 200, "{\"items\":[{\"id\":\"3\"}]}", NULL },
+		{ "GET /snapshots?limit=100&page=3 ", 200, "{\"items\":[]}", NULL },
+	};
+	AUTO_BUF struct buf words = BUF_INIT(1000);
+
+	OPEN(&f, rows, &plain);
+	cr_assert(eq(int, daytona_list_snapshots(&plain, NULL, add_words, &words, &f.e), ERR_OK),
+		"%s", f.e.text);
+	cr_expect(eq(str, (char *)buf_text(&words), "a= 3= "));
+}
+
+Test(lifecycle, a_fork_that_fails_is_deleted)
+{
+	static const struct canned_row rows[] = {
+		{ FORK, 200, "{\"id\":\"i2\",\"state\":\"starting\"}", NULL },
+		{ "GET /sandbox/i2 ", 200, "{\"id\":\"i2\",\"state\":\"starting\"}", NULL },
+		{ "GET /sandbox/i2 ", 200, "{\"id\":\"i2\",\"state\":\"error\"}", NULL },
+		{ "DELETE /sandbox/i2 ", 200, "{}", NULL },
+		{ FORK, 200, "{}", NULL },
+	};
+	char id[128];
+
+	OPEN(&f, rows, &named);
+	cr_expect(eq(int, daytona_fork(&f.d->at.base, NULL, id, &f.e), ERR_IO));
+	cr_expect(eq(int, daytona_fork(&f.d->at.base, NULL, id, &f.e), ERR_PROTOCOL));
+}

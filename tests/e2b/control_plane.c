@@ -1,5 +1,6 @@
 #include "providers/e2b/account.h"
 
+#include "providers/base/cleanup.h"
 #include "tests/support/canned.h"
 
 #include <criterion/criterion.h>
@@ -423,4 +424,83 @@ Test(control_plane, lists_by_the_older_route_where_the_newer_is_unknown)
 	cr_expect(eq(int, plane_list(c, NULL, count_entry, &lengths, &e), ERR_OK), "%s", e.text);
 	canned_stop(&server);
 	cr_expect(eq(sz, lengths, 1));
+}
+
+/* ---- Snapshots and forks ---- */
+
+static enum err snapshot(const char *name, char id[SNAPSHOT_ID_SIZE])
+{
+	return plane_snapshot(c, NULL, "i1", name, id, &e);
+}
+
+Test(control_plane, a_snapshot_is_a_template_and_is_never_made_twice)
+{
+	static const struct canned_row rows[] = {
+		{ "POST /sandboxes/i1/snapshots ", 201,
+			"{\"snapshotID\":\"t/mine:default\",\"names\":[\"t/mine:default\"]}",
+			NULL },
+		{ "POST /sandboxes/i1/snapshots ", 201, "{\"names\":[]}", NULL },
+		{ "POST /sandboxes/i1/snapshots ", 503, "{\"code\":503,\"message\":\"no\"}", NULL },
+		{ "DELETE /templates/t%2Fmine%3Adefault ", 404,
+			"{\"code\":404,\"message\":\"template not found\"}", NULL },
+	};
+	char id[SNAPSHOT_ID_SIZE];
+
+	START(rows);
+	cr_assert(eq(int, snapshot("mine", id), ERR_OK), "%s", e.text);
+	cr_expect(eq(str, id, "t/mine:default"));
+	cr_expect(eq(int, snapshot(NULL, id), ERR_PROTOCOL));
+	cr_expect(eq(int, snapshot(NULL, id), ERR_UNREACHABLE));
+	cr_expect(eq(int, plane_delete_snapshot(c, NULL, "t/mine:default", &e), ERR_OK));
+	canned_stop(&server);
+	cr_expect(eq(str, body_of(0), "{\"name\": \"mine\"}"));
+	cr_expect(eq(str, body_of(1), "{}"));
+}
+
+static enum err add_words(void *context, const char *id, const char *name, struct error *why)
+{
+	(void)why;
+	buf_printf(context, "%s=%s ", id, name);
+	return ERR_OK;
+}
+
+Test(control_plane, all_pages_of_snapshots_are_listed)
+{
+	static const struct canned_row rows[] = {
+		{ "GET /snapshots?limit=100 ", 200,
+			"[{\"snapshotID\":\"a:default\",\"names\":[]},{\"snapshotID\":\"b\","
+			"\"names\":[\"t/b:v2\"]}]",
+			"X-Next-Token: x y\r\n" },
+		{ "GET /snapshots?limit=100&nextToken=x%20y ", 200,
+			"[{\"snapshotID\":\"c\",\"names\":[\"c\"]}]", NULL },
+		{ "GET /snapshots?limit=100 ", 200, "[{\"names\":[]}]", NULL },
+	};
+	AUTO_BUF struct buf words = BUF_INIT(1000);
+
+	START(rows);
+	cr_assert(eq(int, plane_list_snapshots(c, NULL, add_words, &words, &e), ERR_OK), "%s",
+		e.text);
+	cr_expect(eq(str, (char *)buf_text(&words), "a:default= b=t/b:v2 c= "));
+	cr_expect(eq(int, plane_list_snapshots(c, NULL, add_words, &words, &e), ERR_PROTOCOL));
+	canned_stop(&server);
+}
+
+Test(control_plane, a_fork_says_why_it_did_not_start)
+{
+	static const struct canned_row rows[] = {
+		{ "POST /sandboxes/i1/fork ", 201, "[{\"sandbox\":" SANDBOX "}]", NULL },
+		{ "POST /sandboxes/i1/fork ", 201,
+			"[{\"error\":{\"code\":429,\"message\":\"too many\"}}]", NULL },
+		{ "POST /sandboxes/i1/fork ", 201, "[]", NULL },
+	};
+	struct plane_sandbox s;
+
+	START(rows);
+	cr_assert(eq(int, plane_fork(c, NULL, "i1", &s, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(str, s.id, "i1"));
+	cr_expect(eq(int, plane_fork(c, NULL, "i1", &s, &e), ERR_IO));
+	cr_expect(strstr(e.text, "too many") != NULL, "%s", e.text);
+	cr_expect(eq(int, plane_fork(c, NULL, "i1", &s, &e), ERR_IO));
+	canned_stop(&server);
+	cr_expect(eq(str, body_of(0), "{\"timeout\": 300, \"count\": 1}"));
 }

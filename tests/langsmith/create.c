@@ -133,3 +133,34 @@ Test(langsmith_create, a_full_quota_is_reported_and_nothing_is_deleted)
 	cr_expect(eq(int, create(&cfg), ERR_QUOTA));
 	cr_expect(strstr(e.text, "sandbox count limit") != NULL, "%s", e.text);
 }
+
+#define SNAPSHOTS "/api/v2/sandboxes/snapshots"
+
+Test(langsmith_create, a_snapshot_of_a_sandbox_is_waited_for)
+{
+	static const struct canned_row rows[] = {
+		FOUND,
+		{ "POST " BOXES "/b1/snapshot ", 201, "{\"id\":\"s1\",\"status\":\"building\"}",
+			NULL },
+		{ "GET " SNAPSHOTS "/s1 ", 200, "{\"id\":\"s1\",\"status\":\"building\"}", NULL },
+		{ "GET " SNAPSHOTS "/s1 ", 200, "{\"id\":\"s1\",\"status\":\"ready\"}", NULL },
+		{ "POST " BOXES "/b1/snapshot ", 201, "{\"id\":\"s2\",\"status\":\"building\"}",
+			NULL },
+		{ "GET " SNAPSHOTS "/s2 ", 200,
+			"{\"status\":\"failed\",\"status_message\":\"no room\"}", NULL },
+		{ "DELETE " SNAPSHOTS "/s2 ", 404, "{\"detail\":\"Snapshot 's2' not found\"}",
+			NULL },
+	};
+	const struct provider_config cfg = { 0 };
+	char made[SNAPSHOT_ID_SIZE];
+
+	FIND(rows);
+	cr_assert(eq(int, langsmith_snapshot(&sandbox->at.base, NULL, "n", made, &e), ERR_OK), "%s",
+		e.text);
+	cr_expect(eq(str, made, "s1"));
+	cr_expect(eq(int, langsmith_snapshot(&sandbox->at.base, NULL, NULL, made, &e), ERR_IO));
+	cr_expect(strstr(e.text, "no room") != NULL, "%s", e.text);
+	cr_expect(eq(int, langsmith_delete_snapshot(&cfg, NULL, "s2", &e), ERR_OK), "%s", e.text);
+	fixture_stop();
+	cr_expect(eq(str, (char *)request_body(1), "{\"name\": \"n\"}"));
+}

@@ -58,6 +58,58 @@ if [ -n "$can_extend" ]; then
 	like "it is given more time, and how much it has is told" "$extended" "^$SOURCE  *running  *([0-9]|-)"
 fi
 
+# ---- snapshot, fork ------------------------------------------------------------------------------
+
+case $PROVIDER in
+e2b | daytona | langsmith | runloop) can_snapshot=1 ;;
+*) can_snapshot= ;;
+esac
+case $PROVIDER in
+e2b | daytona) can_fork=1 ;;
+*) can_fork= ;;
+esac
+says "no sandbox to keep" 2 "sandboxctl: snapshot: the sandbox is missing, as in sandboxctl snapshot e2b:ID" ctl snapshot
+says "no provider" 2 "sandboxctl: snapshot: the provider is missing, as in sandboxctl snapshot --list e2b" ctl snapshot --list
+says "two things at once" 2 "sandboxctl: snapshot: options '--list' and '--delete': one of the two" ctl snapshot -l -d "$PROVIDER:x"
+says "no snapshot to delete" 1 "sandboxctl: '$PROVIDER': a provider and a snapshot are needed, as sandboxctl snapshot --list shows them" \
+	ctl snapshot --delete "$PROVIDER"
+# kept SOURCE: what stands there in the file that the snapshot has.
+kept() {
+	ctl exec "$1" -- cat kept
+}
+if [ -n "$can_snapshot" ]; then
+	ctl exec "$SOURCE" -- sh -c 'echo then >kept'
+	snapshot=$(ctl snapshot "$SOURCE")
+	like "a sandbox is kept, and one word printed" "$snapshot" '^[^ ]+$'
+	ctl exec "$SOURCE" -- sh -c 'echo now >kept'
+	like "the snapshot is listed" "$(ctl snapshot --list "$PROVIDER")" "^$snapshot  "
+	is "also as JSON" "$(ctl snapshot --list "$PROVIDER" --json | grep -cF "\"snapshot\": \"$snapshot\"")" 1
+	copy=$(ctl create "$PROVIDER" --template "$snapshot")
+	is "another is made from it, with what was there then" "$(kept "$copy")" then
+	is "and the sandbox goes on" "$(kept "$SOURCE")" now
+	ctl delete "$copy"
+	is "one with a name says it" "$(ctl snapshot "$SOURCE" mine --json | field_of provider)" "$PROVIDER"
+	like "and is listed by it" "$(ctl snapshot --list "$PROVIDER")" "mine"
+	says "a snapshot is deleted" 0 "" ctl snapshot --delete "$PROVIDER:$snapshot"
+	is "then it is not listed" "$(ctl snapshot --list "$PROVIDER" | grep -c "^$snapshot ")" 0
+	says "deleting it again is no failure" 0 "" ctl snapshot --delete "$PROVIDER:$snapshot"
+	fails "and nothing can be made from it" ctl create "$PROVIDER" --template "$snapshot"
+else
+	says "what has no snapshots says so" 1 "sandboxctl: $PROVIDER: sandboxes have no snapshots" ctl snapshot "$SOURCE"
+	says "also where they are to be listed" 1 "sandboxctl: $PROVIDER: cannot list snapshots" ctl snapshot --list "$PROVIDER"
+	says "or deleted" 1 "sandboxctl: $PROVIDER: cannot delete snapshots" ctl snapshot --delete "$PROVIDER:x"
+fi
+if [ -n "$can_fork" ]; then
+	copy=$(ctl fork "$SOURCE")
+	like "a sandbox is forked, and the name of the new one printed" "$copy" "^$PROVIDER:[^ ]+\$"
+	is "which has what the other has" "$(kept "$copy")" now
+	ctl exec "$copy" -- sh -c 'echo else >kept'
+	is "each its own" "$(kept "$SOURCE")" now
+	ctl delete "$copy"
+else
+	like "what cannot be forked says so" "$(ctl fork "$SOURCE" 2>&1)" "^sandboxctl: $PROVIDER: sandboxes cannot be forked"
+fi
+
 # ---- delete --------------------------------------------------------------------------------------
 
 if [ "$PROVIDER" = aio ]; then

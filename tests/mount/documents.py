@@ -243,11 +243,25 @@ def bounds(programs):
             yield f"{provider}: nothing says what it costs"
 
 
+def verbs(programs):
+    """The table of commands, as it is rendered, says of each provider what its own item says."""
+    page = (TOP / "build/man/sandboxfs-providers.7").read_text()
+    rows = re.findall(r"^\.It (?:Cm (\w+):|\\&)((?: Ta \S+)+)$", page, re.M)
+    heads = rows[0][1].split()[1::2] if rows else []
+    told = {name: dict(zip(heads, cells.split()[1::2])) for name, cells in rows[1:]}
+    for provider, *_, slots, _, _ in facts("provider"):
+        for command, can in (slot.split("=") for slot in slots.split(",")):
+            if command != "resume" and (told.get(provider, {}).get(command) == "yes") != (can == "yes"):
+                yield f"{provider}: {command}"
+            if f"  {command} " not in help_of(f"{programs}/sandboxctl"):
+                yield f"sandboxctl has no {command}"
+
+
 def examples(programs):
     """Each provider whose sandboxes are made, or started, has a script that one can run."""
     for provider, *_, slots, _, _ in facts("provider"):
         path = TOP / f"tools/examples/{provider}.sh"
-        if "make=yes" in slots and not path.stat().st_mode & 0o111:
+        if "create=yes" in slots and not path.stat().st_mode & 0o111:
             yield str(path)
 
 
@@ -286,7 +300,7 @@ def words(programs):
 
 
 CHECKS = (mount_options, commands, keys, targets, files, suites, layers, locks, figures, fields, failures, bounds,
-          examples, sentences, columns, words)
+          verbs, examples, sentences, columns, words)
 
 if __name__ == "__main__":
     check = {function.__name__: function for function in CHECKS}[sys.argv[1]]

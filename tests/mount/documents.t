@@ -45,6 +45,7 @@ is "every lock and thread of the cache is in the tables of DESIGN.md" "$(says lo
 is "every figure that follows from a constant" "$(says figures)" ""
 is "what is shown when something fails is what the programs print" "$(says failures)" ""
 is "what bounds a vendor's costs is what that vendor takes" "$(says bounds)" ""
+is "the table of what each vendor can do is that of the source" "$(says verbs)" ""
 is "each provider that makes sandboxes has an example" "$(says examples)" ""
 is "no word of before the glossary" "$(says words)" ""
 

@@ -258,3 +258,40 @@ Test(runloop_life, a_devbox_that_was_kept_alive_has_all_its_time)
 	fixture_stop();
 	cr_expect(ge(i64, info.expires_s, 4900));
 }
+
+#define SNAPSHOTS PATHS "/disk_snapshots"
+
+Test(runloop_life, a_snapshot_is_waited_for_and_create_takes_its_id)
+{
+	static const struct canned_row rows[] = {
+		{ "POST " PATHS "/dbx_1/snapshot_disk_async ", 200, "{\"id\":\"snp_1\"}", NULL },
+		{ "GET " SNAPSHOTS "/snp_1/status ", 200, "{\"status\":\"in_progress\"}", NULL },
+		{ "GET " SNAPSHOTS "/snp_1/status ", 200, "{\"status\":\"complete\"}", NULL },
+		{ "POST " PATHS "/dbx_1/snapshot_disk_async ", 200, "{\"id\":\"other\"}", NULL },
+		{ "GET " SNAPSHOTS "/other/status ", 200, "{\"status\":\"complete\"}", NULL },
+		{ "POST " SNAPSHOTS "/other/delete ", 404, "{\"message\":\"gone\"}", NULL },
+		{ "POST " PATHS "/dbx_1/snapshot_disk_async ", 200, "{\"id\":\"snp_2\"}", NULL },
+		{ "GET " SNAPSHOTS "/snp_2/status ", 200,
+			"{\"status\":\"error\",\"error_message\":\"no room\"}", NULL },
+		{ "POST " PATHS "/dbx_1/snapshot_disk_async ", 200, "{\"id\":\"../x\"}", NULL },
+	};
+	const struct provider_config cfg = { 0 };
+	struct provider *p;
+	char id[SNAPSHOT_ID_SIZE];
+
+	FIXTURE_START(rows);
+	p = &f.b->at.base;
+	cr_assert(
+		eq(int, runloop_snapshot(p, &fixture_call, "n", id, &f.e), ERR_OK), "%s", f.e.text);
+	cr_expect(eq(str, id, "snp_1"));
+	cr_assert(eq(int, runloop_snapshot(p, &fixture_call, NULL, id, &f.e), ERR_OK), "%s",
+		f.e.text);
+	cr_expect(eq(str, id, "snapshot:other"));
+	cr_expect(eq(int, runloop_delete_snapshot(&cfg, &fixture_call, id, &f.e), ERR_OK), "%s",
+		f.e.text);
+	cr_expect(eq(int, runloop_snapshot(p, &fixture_call, NULL, id, &f.e), ERR_IO));
+	cr_expect(strstr(f.e.text, "no room") != NULL, "%s", f.e.text);
+	cr_expect(eq(int, runloop_snapshot(p, &fixture_call, NULL, id, &f.e), ERR_INVALID));
+	fixture_stop();
+	cr_expect(eq(str, (char *)fixture_body(0), "{\"name\": \"n\"}"));
+}

@@ -10,6 +10,8 @@ static const struct ctl_command *const commands[] = {
 	&ctl_pause,
 	&ctl_resume,
 	&ctl_extend,
+	&ctl_snapshot,
+	&ctl_fork,
 	&ctl_exec,
 	&ctl_run,
 	&ctl_session,

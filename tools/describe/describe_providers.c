@@ -10,7 +10,7 @@
 /* ---- Optional slots ---- */
 
 struct slot {
-	const char *title;
+	const char *command; /* of sandboxctl */
 	bool (*is_there)(const struct provider_ops *ops);
 	enum err (*call)(struct provider *p); /* called where the slot is absent */
 };
@@ -28,6 +28,8 @@ IS_THERE(pause)
 IS_THERE(resume)
 IS_THERE(extend)
 IS_THERE(url)
+IS_THERE(snapshot)
+IS_THERE(fork)
 
 static enum err call_create(struct provider *p)
 {
@@ -71,14 +73,31 @@ static enum err call_url(struct provider *p)
 	return provider_url(p, NULL, 1, NULL, NULL);
 }
 
+static enum err call_snapshot(struct provider *p)
+{
+	char id[SNAPSHOT_ID_SIZE];
+
+	return provider_snapshot(p, NULL, NULL, id, NULL);
+}
+
+static enum err call_fork(struct provider *p)
+{
+	char id[128];
+
+	return provider_fork(p, NULL, id, NULL);
+}
+
+/* By the names of sandboxctl's commands. */
 static const struct slot slots[] = {
-	{ "make", has_create, call_create },
+	{ "create", has_create, call_create },
 	{ "list", has_list_sandboxes, call_list },
 	{ "delete", has_delete, call_delete },
 	{ "pause", has_pause, call_pause },
 	{ "resume", has_resume, call_resume },
-	{ "more time", has_extend, call_extend },
-	{ "a port's URL", has_url, call_url },
+	{ "extend", has_extend, call_extend },
+	{ "url", has_url, call_url },
+	{ "snapshot", has_snapshot, call_snapshot },
+	{ "fork", has_fork, call_fork },
 };
 #define SLOTS_COUNT (sizeof slots / sizeof *slots)
 
@@ -133,7 +152,7 @@ static void print_row(const struct provider_ops *ops)
 	print_options(ops->create_options);
 	print_options(ops->connect_options);
 	for (size_t i = 0; i < SLOTS_COUNT; i++)
-		printf("%c%s=%s", i ? ',' : '\t', slots[i].title, slot_word(&slots[i], ops));
+		printf("%c%s=%s", i ? ',' : '\t', slots[i].command, slot_word(&slots[i], ops));
 	printf("\t%s\t%s\n", watch_word(ops), user_shell_auto(ops->caps));
 }
 

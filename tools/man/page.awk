@@ -9,6 +9,7 @@
 #	@new@                 which providers take which option of a new sandbox, as items of a list
 #	@variables@           what providers read of the environment, as items of a list
 #	@differences@         what each provider takes and can do, as items of a list
+#	@verbs@               which provider has which command of sandboxctl, as a table
 #	@failures@            kinds of errors, what is shown of each and the way out, as items of a list
 #
 # What stands between @about COMMAND@ and @end@, before all of these, comes behind the help of that
@@ -69,6 +70,8 @@ function fill_in(what, program,    i, fields) {
 			print_variable(fields[2], fields[3], fields[4], fields[5])
 		else if (what == "differences" && fields[1] == "provider")
 			print_differences(fields)
+		else if (what == "verbs" && fields[1] == "provider")
+			print_verbs(fields)
 		else if (what == "failures" && fields[1] == "failure")
 			print_failure(fields)
 		else if (what == "commands" && fields[1] == "command" && fields[2] == program)
@@ -127,6 +130,22 @@ function print_differences(fields,    i, slots, slot, n, can, cannot) {
 	print "It can: " can "." cannot
 	print "The stream of changes: " fields[9] "."
 	print with_code("With `exec_shell=auto` commands run by `" fields[10] "`.")
+}
+
+# A row of the table, and before the first row the heads. Who can pause can resume.
+function print_verbs(fields,    i, n, slots, slot, heads, cells, widths) {
+	n = split(fields[8], slots, ",")
+	for (i = 1; i <= n; i++) {
+		split(slots[i], slot, "=")
+		if (slot[1] == "resume")
+			continue
+		heads = heads " Ta " slot[1]
+		widths = widths " \"" slot[1] "\""
+		cells = cells " Ta " (slot[2] == "yes" ? "yes" : "\\-")
+	}
+	if (!has_heads++)
+		print ".Bl -column \"kubernetes:\"" widths "\n.It \\&" heads
+	print ".It Cm " fields[2] ":" cells
 }
 
 function print_failure(fields) {

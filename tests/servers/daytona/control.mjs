@@ -4,7 +4,8 @@ import { randomBytes } from "node:crypto";
 import { sendEmpty, sendJson } from "../lib/http.mjs";
 import { ApiError, badRequest } from "./api_error.mjs";
 import {
-	canPause, checkCreate, checkLabels, checkNetworkSettings, interval, readObject, selectPage,
+	canPause, checkCreate, checkFork, checkLabels, checkNetworkSettings, checkSnapshot, interval, readObject, selectNumbered,
+	selectPage,
 } from "./control_input.mjs";
 import { listedView, sandboxView } from "./control_views.mjs";
 import { serveLegacy } from "./proxy.mjs";
@@ -21,10 +22,11 @@ const answer = (context, res, sandbox) => sendJson(res, 200, sandboxView(sandbox
 
 // From a snapshot the answer comes when it is started, and still shows what it was before; a build goes on behind.
 async function create(context, req, res) {
-	const wanted = checkCreate(await readObject(req));
-	const sandbox = context.fleet.add(wanted);
+	const { fleet } = context;
+	const wanted = checkCreate(await readObject(req), fleet.snapshots);
+	const sandbox = fleet.add(wanted);
 	const view = sandboxView(sandbox, context.proxyUrl);
-	const created = sandbox.create();
+	const created = sandbox.create(fleet.snapshots.find(wanted.snapshot)?.folder);
 	if (!wanted.buildInfo)
 		await created;
 	if (sandbox.errorReason && !wanted.buildInfo)
@@ -139,6 +141,39 @@ function recover(context, req, res, { sandbox, query }) {
 	answer(context, res, sandbox);
 }
 
+// ---- Snapshots and forks ---------------------------------------------------------------------------
+
+async function snapshot(context, req, res, { sandbox }) {
+	await context.fleet.snapshots.capture(sandbox, checkSnapshot(await readObject(req)));
+	answer(context, res, sandbox);
+}
+
+// Like the other, with the name asked for; it starts behind the answer.
+async function fork(context, req, res, { sandbox }) {
+	const { name } = checkFork(await readObject(req));
+	const { labels, env, target, account: user, public: isPublic, autoStopInterval, autoPauseInterval } = sandbox;
+	if (!["started", "stopped"].includes(sandbox.state))
+		throw badRequest("Sandbox must be started or stopped to be forked");
+	const like = { labels, env, target, user, public: isPublic, autoStopInterval, autoPauseInterval, snapshot: sandbox.snapshot };
+	const forked = context.fleet.add({ ...like, ...(name ? { name } : {}) });
+	const folder = context.fleet.snapshots.newFolder();
+	sandbox.whileShown("forking", () => sandbox.capture(folder)).then(() => forked.create(folder));
+	answer(context, res, forked);
+}
+
+function listSnapshots(context, req, res, { query }) {
+	sendJson(res, 200, selectNumbered(context.fleet.snapshots.all, query));
+}
+
+function lookAtSnapshot(context, req, res, { id }) {
+	sendJson(res, 200, context.fleet.snapshots.require(id));
+}
+
+function removeSnapshot(context, req, res, { id }) {
+	context.fleet.snapshots.remove(id);
+	sendEmpty(res, 200, { "Content-Length": 0 });
+}
+
 function toolboxProxyUrl(context, req, res) {
 	if (!context.proxyUrl)
 		throw new ApiError(404, `Cannot GET ${req.url}`);
@@ -163,6 +198,11 @@ const ROUTES = {
 	"POST /sandbox/{id}/pause": pause,
 	"POST /sandbox/{id}/recover": recover,
 	"POST /sandbox/{id}/network-settings": networkSettings,
+	"POST /sandbox/{id}/snapshot": snapshot,
+	"POST /sandbox/{id}/fork": fork,
+	"GET /snapshots": listSnapshots,
+	"GET /snapshots/{id}": lookAtSnapshot,
+	"DELETE /snapshots/{id}": removeSnapshot,
 	"POST /sandbox/{id}/archive": change("archive"),
 	"PUT /sandbox/{id}/labels": labels,
 	"POST /sandbox/{id}/autostop/{n}": autoStop,
@@ -185,7 +225,7 @@ const BY_ID = new Set([lastActivity, toolboxProxyUrl]);
 const LEGACY_TOOLBOX = /^\/api\/toolbox\/([^/]+)\/toolbox(\/.*)$/s;
 
 const pattern = (pathname) => pathname
-	.replace(/^\/api\/sandbox\/[^/]+/, `${PREFIX}/sandbox/{id}`)
+	.replace(/^\/api\/(sandbox|snapshots)\/[^/]+/, `${PREFIX}/$1/{id}`)
 	.replace(/\/(auto\w+|ttl)\/[^/]+$/, "/$1/{n}")
 	.replace(/\/ports\/[^/]+\//, "/ports/{n}/");
 
@@ -217,9 +257,10 @@ async function serve(context, req, res) {
 	const route = pathname.startsWith(`${PREFIX}/`) && ROUTES[`${req.method} ${pattern(pathname).slice(PREFIX.length)}`];
 	if (!route)
 		throw new ApiError(404, `Cannot ${req.method} ${pathname}`);
-	const [, , , id, , rest] = pathname.split("/");
-	const sandbox = id && findFor(context.fleet, route, decodeURIComponent(id));
-	return route(context, req, res, { sandbox, rest, query });
+	const [, , kind, coded, , rest] = pathname.split("/");
+	const id = coded && decodeURIComponent(coded);
+	const sandbox = kind === "sandbox" && id ? findFor(context.fleet, route, id) : undefined;
+	return route(context, req, res, { sandbox, id, rest, query });
 }
 
 // context: { fleet, key, proxyUrl }

@@ -42,11 +42,10 @@ const CREATE = {
 };
 
 // A snapshot's class is that of its sandboxes. Those that are computers of their own can be paused.
-const SNAPSHOTS = {
+export const GENERAL_SNAPSHOTS = {
 	"daytona-small": "container", "daytona-medium": "container", "daytona-large": "container",
 	"daytonaio/sandbox:0.5.0-slim": "container", "daytona-vm-small": "linux-vm",
 };
-export const classOf = ({ snapshot }) => SNAPSHOTS[snapshot] ?? "container";
 const REGIONS = ["us", "eu"];
 
 // What is unknown passes unseen; what is absent or null is not looked at.
@@ -57,7 +56,7 @@ function checkTypes(wanted, schema) {
 		throw badRequest(wrong.map(([name, kind]) => `${name} must be ${KINDS[kind][0]}`).join(", "));
 }
 
-function checkSource(wanted) {
+function checkSource(wanted, snapshots) {
 	if (wanted.buildInfo && wanted.snapshot)
 		throw badRequest("Cannot specify a snapshot when using a build info entry");
 	if (wanted.buildInfo && typeof wanted.buildInfo.dockerfileContent !== "string")
@@ -66,7 +65,7 @@ function checkSource(wanted) {
 		return;
 	if (wanted.cpu || wanted.gpu || wanted.memory || wanted.disk)
 		throw badRequest("Cannot specify Sandbox resources when using a snapshot");
-	if (wanted.snapshot && !(wanted.snapshot in SNAPSHOTS))
+	if (wanted.snapshot && snapshots.find(wanted.snapshot)?.state !== "active")
 		throw badRequest(`Snapshot ${wanted.snapshot} not found. Did you add it through the Daytona Dashboard?`);
 }
 
@@ -74,13 +73,13 @@ export const places = (list) => (list ? list.split(",") : []);
 
 export const canPause = (sandboxClass) => sandboxClass === "linux-vm";
 
-function checkLifetimes(wanted) {
+function checkLifetimes(wanted, sandboxClass) {
 	const { autoStopInterval: stop, autoPauseInterval: pause, autoDeleteInterval: remove } = wanted;
 	for (const [name, minutes] of Object.entries({ "Auto-stop": stop, "Auto-pause": pause, TTL: wanted.ttlMinutes })) {
 		if (minutes < 0)
 			throw badRequest(`${name} interval must be non-negative`);
 	}
-	if (pause > 0 && !canPause(classOf(wanted)))
+	if (pause > 0 && !canPause(sandboxClass))
 		throw badRequest("Auto-pause is not supported for this sandbox class");
 	if (pause > 0 && remove === 0)
 		throw badRequest("Auto-pause is not allowed for ephemeral sandboxes");
@@ -97,21 +96,35 @@ function checkNetwork({ networkAllowList, domainAllowList }) {
 		throw badRequest(`Invalid domain allow list: "${noHost}" is not a valid domain`);
 }
 
-export function checkCreate(wanted) {
+// snapshots: snapshots.mjs.
+export function checkCreate(wanted, snapshots) {
 	checkTypes(wanted, CREATE);
-	checkSource(wanted);
+	checkSource(wanted, snapshots);
 	checkNetwork(wanted);
 	if (wanted.target && !REGIONS.includes(wanted.target))
 		throw badRequest("Region not found");
 	if (wanted.spot && !wanted.gpu)
 		throw badRequest("Spot is only supported for GPU sandboxes");
-	checkLifetimes(wanted);
+	checkLifetimes(wanted, snapshots.classOf(wanted));
 	return wanted;
 }
 
 export function checkNetworkSettings(wanted) {
 	checkTypes(wanted, NETWORK);
 	checkNetwork(wanted);
+	return wanted;
+}
+
+// CreateSandboxSnapshot and ForkSandbox.
+export function checkSnapshot(wanted) {
+	checkTypes(wanted, { name: "string", includeMemory: "boolean" });
+	if (!wanted.name)
+		throw badRequest("name should not be empty, name must be a string");
+	return wanted;
+}
+
+export function checkFork(wanted) {
+	checkTypes(wanted, { name: "string" });
 	return wanted;
 }
 
@@ -157,6 +170,19 @@ function startOfPage(cursor) {
 	if (start === undefined)
 		throw badRequest("Invalid cursor");
 	return Number(start);
+}
+
+const DEFAULT_PAGE = 1;
+
+// Pages of snapshots have numbers.
+export function selectNumbered(items, query) {
+	const size = pageSize(query.get("limit"));
+	const page = Number(query.get("page") ?? DEFAULT_PAGE);
+	if (!Number.isInteger(page) || page < 1)
+		throw badRequest("page must not be less than 1");
+	const chosen = items.filter(({ name }) => name.includes(query.get("name") ?? ""));
+	const start = (page - 1) * size;
+	return { items: chosen.slice(start, start + size), total: chosen.length, page, totalPages: Math.ceil(chosen.length / size) };
 }
 
 // { page, nextCursor or null }

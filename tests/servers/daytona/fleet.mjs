@@ -2,8 +2,9 @@
 import { randomUUID } from "node:crypto";
 
 import { ApiError, notFound } from "./api_error.mjs";
-import { canPause, classOf } from "./control_input.mjs";
+import { canPause } from "./control_input.mjs";
 import { Sandbox } from "./sandbox.mjs";
+import { Snapshots } from "./snapshots.mjs";
 
 const DEFAULTS = {
 	snapshot: "daytona-small", labels: {}, env: {}, target: "us", cpu: 1, memory: 1, disk: 3, autoArchiveInterval: 10080,
@@ -28,6 +29,7 @@ function given({ user, ...wanted }) {
 export class Fleet {
 	constructor(place) {
 		this.place = place;
+		this.snapshots = new Snapshots(place.io);
 		this.sandboxes = new Map();
 		this.everyOne = [];
 	}
@@ -38,7 +40,7 @@ export class Fleet {
 			throw new ApiError(409, `Sandbox with name ${wanted.name} already exists`);
 		const id = randomUUID();
 		const snapshot = wanted.buildInfo ? undefined : DEFAULTS.snapshot;
-		const sandboxClass = classOf(wanted);
+		const sandboxClass = this.snapshots.classOf(wanted);
 		const usual = { ...DEFAULTS, ...defaultIntervals(wanted, sandboxClass), snapshot, sandboxClass, name: id };
 		const sandbox = new Sandbox(id, { ...usual, ...given(wanted) }, this.place);
 		sandbox.onGone = () => this.sandboxes.delete(id);

@@ -47,16 +47,28 @@ export class Sandbox extends Guest {
 		}
 	}
 
+	// Shows `during` until the work is done, and then what it showed before.
+	async whileShown(during, work) {
+		this.requireSettled();
+		const before = this.state;
+		await this.change(during, before, work);
+	}
+
 	requireSettled() {
 		if (this.isChanging)
 			throw stateChangeInProgress();
 	}
 
-	create() {
+	// folder: what is on its disk at first; undefined: nothing.
+	create(folder) {
 		const [, image] = /^FROM (.*)$/m.exec(this.buildInfo?.dockerfileContent ?? "") ?? [];
 		if (image?.startsWith("no-such"))
 			return this.failBuild(image);
-		return this.change(this.state, "started", () => this.launch());
+		return this.change(this.state, "started", async () => {
+			if (folder)
+				await this.restore(folder);
+			await this.launch();
+		});
 	}
 
 	failBuild(image) {

@@ -1,7 +1,10 @@
 // The control plane: https://api.e2b.app as far as sandboxes are concerned.
+import { randomUUID } from "node:crypto";
+import path from "node:path";
+
 import { sendEmpty, sendJson } from "../lib/http.mjs";
 import { ApiError, notFound } from "./api_error.mjs";
-import { checkCreate, checkMembers, readObject, sandboxId, selectPage } from "./control_input.mjs";
+import { checkCreate, checkMembers, cutPage, readObject, sandboxId, selectPage } from "./control_input.mjs";
 import { createdView, detailView, listedView } from "./control_views.mjs";
 import { TEMPLATE_ROUTES, templateIds, templatePattern } from "./templates.mjs";
 
@@ -10,6 +13,7 @@ const DEFAULT_TIMEOUT_S = { v1: 15, v2: 300 };
 const RESUME_TIMEOUT_S = 15;
 const MIN_REFRESH_S = 15;
 const MAX_REFRESH_S = 3600;
+const FORKS_MAX = 100;
 
 // ---- Helpers ---------------------------------------------------------------------------------------
 
@@ -72,7 +76,7 @@ const create = (version) => async (context, req, res) => {
 		isCutOff: wanted.allow_internet_access === false || (wanted.network?.denyOut ?? []).includes(ALL_ADDRESSES),
 		allowed: wanted.network?.allowOut ?? [],
 		secure,
-	}, timeoutS);
+	}, timeoutS, context.templates.snapshot(wanted.templateID)?.folder);
 	sendJson(res, 201, createdView(sandbox));
 };
 
@@ -151,6 +155,53 @@ async function pause(context, req, res, text) {
 	sendEmpty(res, 204);
 }
 
+// ---- Snapshots and forks ---------------------------------------------------------------------------
+
+async function capture({ fleet }, sandbox) {
+	const folder = path.join(fleet.place.io, "snapshots", randomUUID());
+	await sandbox.capture(folder);
+	return folder;
+}
+
+const snapshotView = ({ id, names }) => ({ snapshotID: id, names });
+
+async function snapshot(context, req, res, text) {
+	const { name } = checkMembers(await readObject(req), { name: "string" });
+	if (name !== undefined && !/^[a-z0-9_-]+(:[a-z0-9_.-]+)?$/.test(name))
+		throw new ApiError(400, `Invalid snapshot name '${name}'`);
+	const sandbox = find(context, text);
+	sendJson(res, 201, snapshotView(context.templates.addSnapshot(sandbox, name, await capture(context, sandbox))));
+}
+
+function listSnapshots(context, req, res, text, query) {
+	const chosen = context.templates.snapshots.filter(({ sandbox }) => [null, sandbox].includes(query.get("sandboxID")));
+	const { page, nextToken } = cutPage(chosen, query);
+	sendJson(res, 200, page.map(snapshotView), nextToken ? { "X-Next-Token": nextToken } : {});
+}
+
+async function forkOnce(context, sandbox, timeoutS, folder) {
+	const { templateID, metadata, envVars, autoPause, autoPauseMemory, autoResume, isCutOff, allowed, secure } = sandbox;
+	try {
+		requireRoom(context);
+		const like = { templateID, metadata, envVars, autoPause, autoPauseMemory, autoResume, isCutOff, allowed, secure };
+		return { sandbox: createdView(await context.fleet.create(like, timeoutS, folder)) };
+	} catch ({ status: code = 500, message }) {
+		return { error: { code, message } };
+	}
+}
+
+async function fork(context, req, res, text) {
+	const { timeout = RESUME_TIMEOUT_S, count = 1 } = checkMembers(await readObject(req, { isOptional: true }),
+		{ timeout: "seconds", count: "seconds" });
+	checkTimeout(context, timeout);
+	if (count < 1 || count > FORKS_MAX)
+		throw new ApiError(400, `Error at "/count": number must be between 1 and ${FORKS_MAX}`);
+	const sandbox = find(context, text);
+	requireRunning(sandbox);
+	const folder = await capture(context, sandbox);
+	sendJson(res, 201, await Promise.all(Array.from({ length: count }, () => forkOnce(context, sandbox, timeout, folder))));
+}
+
 // Of now.
 function sample() {
 	const now = Date.now();
@@ -185,6 +236,9 @@ const ROUTES = {
 	"POST /sandboxes/{id}/refreshes": refresh,
 	"POST /sandboxes/{id}/pause": pause,
 	"POST /sandboxes/{id}/resume": resume,
+	"POST /sandboxes/{id}/snapshots": snapshot,
+	"GET /snapshots": listSnapshots,
+	"POST /sandboxes/{id}/fork": fork,
 	"GET /sandboxes/{id}/metrics": metrics,
 	"GET /sandboxes/metrics": metricsOfMany,
 	...TEMPLATE_ROUTES,

@@ -143,14 +143,18 @@ export function selectPage(sandboxes, query) {
 	const metadata = metadataFilter(query.get("metadata") ?? "");
 	const sign = direction(query.get("order"));
 	const earliest = startedAfter(query.get("startedAfter"));
-	const size = pageSize(query.get("limit"));
-	const start = startOfPage(query.get("nextToken"));
 	const chosen = sandboxes
 		.filter(({ state }) => wantedStates.includes(state))
 		.filter((one) => metadata.every(([key, value]) => one.metadata[key] === value))
 		.filter((one) => !query.get("template") || one.templateID === query.get("template"))
 		.filter((one) => one.startedAt >= earliest)
 		.sort((a, b) => sign * (a.startedAt - b.startedAt || (a.id < b.id ? -1 : 1)));
+	return cutPage(chosen, query);
+}
+
+export function cutPage(chosen, query) {
+	const size = pageSize(query.get("limit"));
+	const start = startOfPage(query.get("nextToken"));
 	const end = start + size;
 	const nextToken = end < chosen.length ? Buffer.from(`after:${end}`).toString("base64url") : "";
 	return { page: chosen.slice(start, end), nextToken };

@@ -15,8 +15,11 @@ export class Fleet {
 		this.everyOne = [];
 	}
 
-	async create(wanted, timeoutS) {
+	// folder: what is on its disk at first, as Guest.capture() left it; undefined: nothing.
+	async create(wanted, timeoutS, folder) {
 		const sandbox = new Sandbox(makeId(), wanted, this.place);
+		if (folder)
+			await sandbox.restore(folder);
 		sandbox.onGone = () => this.sandboxes.delete(sandbox.id);
 		this.sandboxes.set(sandbox.id, sandbox);
 		this.everyOne.push(sandbox);

@@ -5,14 +5,40 @@ import { sendEmpty, sendJson } from "../lib/http.mjs";
 import { ApiError } from "./api_error.mjs";
 import { checkMembers, readObject } from "./control_input.mjs";
 
+const TEAM = "team-slug";
+const withTag = (name) => (name.includes(":") ? name : `${name}:default`);
+
 export class Templates {
 	constructor(names) {
 		this.ready = names;
 		this.built = [];
+		this.snapshots = [];
+		this.snapshotsMade = 0;
 	}
 
 	isReady(name) {
-		return this.ready.includes(name) || this.built.some(({ id, builds }) => id === name && builds.some(({ status }) => status === "ready"));
+		return this.snapshot(name) !== undefined || this.ready.includes(name) || this.built.some(({ id, builds }) => id === name && builds.some(({ status }) => status === "ready"));
+	}
+
+	// ---- Snapshots: templates of a sandbox ----
+
+	// A second one of a name takes its place.
+	addSnapshot(sandbox, name, folder) {
+		const id = name === undefined ? `s${this.snapshotsMade++}x:default` : `${TEAM}/${withTag(name)}`;
+		const snapshot = { id, sandbox: sandbox.id, names: name === undefined ? [] : [id], folder };
+		this.snapshots = [...this.snapshots.filter((one) => one.id !== id), snapshot];
+		return snapshot;
+	}
+
+	// By its ID, or without team or tag.
+	snapshot(name) {
+		return this.snapshots.find(({ id }) => [id, id.replace(/:default$/, ""), id.replace(`${TEAM}/`, "")].includes(name));
+	}
+
+	removeSnapshot(name) {
+		const found = this.snapshot(name);
+		this.snapshots = this.snapshots.filter((one) => one !== found);
+		return found !== undefined;
 	}
 
 	find(id) {
@@ -82,7 +108,15 @@ function look({ templates }, req, res, id) {
 	sendJson(res, 200, { templateID: id, names: [name], aliases: [name], public: false, builds: shown });
 }
 
+// Of snapshots alone here.
+function remove({ templates }, req, res, id) {
+	if (!templates.removeSnapshot(id))
+		throw new ApiError(404, `template '${id}' not found`);
+	sendEmpty(res, 204);
+}
+
 export const TEMPLATE_ROUTES = {
+	"DELETE /templates/{id}": remove,
 	"POST /v3/templates": request,
 	"POST /v2/templates/{id}/builds/{build}": begin,
 	"GET /templates/aliases/{id}": alias,
@@ -96,6 +130,6 @@ export const templatePattern = (pathname) => pathname
 
 // What stands for {id} and {build}.
 export const templateIds = (pathname) => [
-	/\/templates\/(?:aliases\/)?([^/]+)/.exec(pathname)?.[1],
+	decodeURIComponent(/\/templates\/(?:aliases\/)?([^/]+)/.exec(pathname)?.[1] ?? ""),
 	/\/builds\/([^/]+)/.exec(pathname)?.[1],
 ];

@@ -1,12 +1,10 @@
 // One sandbox and its life: provisioning -> ready <-> stopped, or failed; at last gone.
-import { execFile } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
-import { promisify } from "node:util";
 
 import { freeze } from "../lib/freeze.mjs";
-import { Guest } from "../lib/guest.mjs";
+import { Guest, ON_DISK } from "../lib/guest.mjs";
 
 const USER = "user";
 const DEFAULTS = {
@@ -20,10 +18,6 @@ const DEFAULTS = {
 	persistent: true,
 	preserve_memory_on_stop: false,
 };
-// What lies on the disk; /tmp is memory.
-const ON_DISK = ["home", "root"];
-
-const copyTree = promisify(execFile);
 
 function clear(directory) {
 	for (const name of fs.readdirSync(directory))
@@ -129,16 +123,6 @@ export class Sandbox extends Guest {
 		this.thaw();
 		this.thaw = undefined;
 		this.openConnections();
-	}
-
-	// The state of its disk, in a folder of that name.
-	async capture(folder) {
-		fs.mkdirSync(folder, { recursive: true });
-		await copyTree("cp", ["-a", ...ON_DISK.map((name) => path.join(this.directory, name)), folder]);
-	}
-
-	async restore(folder) {
-		await copyTree("cp", ["-a", ...ON_DISK.map((name) => path.join(folder, name)), this.directory]);
 	}
 
 	async kill() {

@@ -1,11 +1,18 @@
 // What every vendor's sandbox is here: its files, the jail with its daemon, and the requests that are on their way to that.
+import { execFile } from "node:child_process";
+import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 
 import { IN_FLIGHT } from "./http.mjs";
 import { makeHome, startJail } from "./jail.mjs";
 
+// What lies on the disk; /tmp may be memory.
+export const ON_DISK = ["home", "root"];
+
+const copyTree = promisify(execFile);
 const SOURCE = fileURLToPath(new URL("..", import.meta.url));
 
 export class Guest {
@@ -28,6 +35,16 @@ export class Guest {
 
 	openConnections() {
 		this.agent = new http.Agent({ keepAlive: true, maxFreeSockets: 256, highWaterMark: IN_FLIGHT });
+	}
+
+	// The state of its disk, in a folder of that name.
+	async capture(folder) {
+		fs.mkdirSync(folder, { recursive: true });
+		await copyTree("cp", ["-a", ...ON_DISK.map((name) => path.join(this.directory, name)), folder]);
+	}
+
+	async restore(folder) {
+		await copyTree("cp", ["-a", ...ON_DISK.map((name) => path.join(folder, name)), this.directory]);
 	}
 
 	// What goes through to the daemon does not live through a stop. Returns how to say that it is over.

@@ -12,6 +12,7 @@ const STATUSES = ["scheduled", "queued", "provisioning", "initializing", "runnin
 const HOLD_MAX_S = 30;
 const PAGE = 20;
 const PAGE_MAX = 5000;
+const MESSAGE_MAX = 1000;
 const DATA = /^\/v1\/devboxes\/[^/]+\/(execut|read_file|write_file|download_file|upload_file)/;
 
 // ---- Helpers ---------------------------------------------------------------------------------------
@@ -124,10 +125,41 @@ async function shutdown(context, req, res, id) {
 	show(res, devbox);
 }
 
-async function snapshot(context, req, res, id) {
+// ---- Snapshots -------------------------------------------------------------------------------------
+
+const snapshot = (more) => async (context, req, res, id) => {
 	const wanted = checkMembers(await readObject(req), { name: text, metadata: texts, commit_message: text });
+	if (wanted.commit_message?.length > MESSAGE_MAX)
+		throw new ApiError(400, `Invalid value of "commit_message"`);
 	const devbox = requireStatus(find(context, id), "running");
-	sendJson(res, 200, snapshotView(context.fleet.addSnapshot(devbox, wanted)));
+	sendJson(res, 200, snapshotView(context.fleet.addSnapshot(devbox, { ...wanted, ...more })));
+};
+
+function listSnapshots(context, req, res, id, query) {
+	const size = queryInteger(query, "limit", 1, PAGE_MAX, PAGE);
+	const of = query.get("devbox_id");
+	const all = [...context.fleet.snapshots.values()].reverse().filter(({ devbox }) => of === null || devbox === of);
+	const chosen = all.slice(startOfPage(all, query.get("starting_after")));
+	sendJson(res, 200, {
+		snapshots: chosen.slice(0, size).map(snapshotView),
+		has_more: chosen.length > size,
+		...(query.get("include_total_count") === "false" ? {} : { total_count: all.length }),
+	});
+}
+
+function snapshotStatus(context, req, res, id) {
+	const { status, ...seen } = context.fleet.lookAtSnapshot(id);
+	sendJson(res, 200, {
+		status,
+		error_message: status === "error" ? "the disk could not be read" : null,
+		snapshot: status === "complete" ? snapshotView(seen) : null,
+	});
+}
+
+async function deleteSnapshot(context, req, res, id) {
+	await readObject(req);
+	context.fleet.deleteSnapshot(id);
+	sendJson(res, 200, {});
 }
 
 // ---- Blueprints ------------------------------------------------------------------------------------
@@ -185,7 +217,11 @@ const ROUTES = {
 	"POST /v1/devboxes/{id}/keep_alive": keepAlive,
 	"POST /v1/devboxes/{id}/enable_tunnel": enableTunnel,
 	"POST /v1/devboxes/{id}/shutdown": shutdown,
-	"POST /v1/devboxes/{id}/snapshot_disk": snapshot,
+	"POST /v1/devboxes/{id}/snapshot_disk": snapshot({}),
+	"POST /v1/devboxes/{id}/snapshot_disk_async": snapshot({ status: "in_progress" }),
+	"GET /v1/devboxes/disk_snapshots": listSnapshots,
+	"GET /v1/devboxes/disk_snapshots/{id}/status": snapshotStatus,
+	"POST /v1/devboxes/disk_snapshots/{id}/delete": deleteSnapshot,
 	"POST /v1/blueprints": makeBlueprint,
 	"GET /v1/blueprints": listBlueprints,
 	"GET /v1/blueprints/{id}": lookAtBlueprint,
@@ -193,7 +229,8 @@ const ROUTES = {
 };
 
 function pattern(pathname) {
-	return pathname.replace(/^(\/v1\/devboxes\/)(?!create_and_await_running$)[^/]+/, "$1{id}")
+	return pathname.replace(/^(\/v1\/devboxes\/disk_snapshots\/)[^/]+/, "$1{id}")
+		.replace(/^(\/v1\/devboxes\/)(?!create_and_await_running$|disk_snapshots(\/|$))[^/]+/, "$1{id}")
 		.replace(/^(\/v1\/blueprints\/)[^/]+/, "$1{id}")
 		.replace(/(\/executions\/)[^/]+/, "$1{id}");
 }
@@ -221,7 +258,7 @@ export const apiHandler = (context) => async (req, res) => {
 	const { pathname, searchParams } = new URL(req.url, "http://api");
 	try {
 		checkKey(context, req);
-		const [, id] = /^\/v1\/(?:devboxes|blueprints)\/([^/]+)/.exec(pathname) ?? [];
+		const [, id] = /^\/v1\/(?:devboxes\/disk_snapshots|devboxes|blueprints)\/([^/]+)/.exec(pathname) ?? [];
 		await findRoute(req, pathname)(context, req, res, id, searchParams);
 	} catch (error) {
 		const refusal = error instanceof ApiError ? error : new ApiError(500, error.message);

@@ -12,6 +12,7 @@ export class Fleet {
 		this.place = place;
 		this.devboxes = new Map();
 		this.snapshots = new Map();
+		this.snapshotsMade = 0;
 		this.blueprints = [BLUEPRINT];
 	}
 
@@ -44,8 +45,8 @@ export class Fleet {
 			throw new ApiError(404, `Blueprint not found: ${id ?? name}`);
 		if (blueprint && blueprint.status !== "build_complete")
 			throw new ApiError(400, `Blueprint ${blueprint.id} is not built`);
-		if (snapshot && !this.snapshots.has(snapshot))
-			throw new ApiError(404, `Snapshot not found: ${snapshot}`);
+		if (snapshot && (this.findSnapshot(snapshot).status ?? "complete") !== "complete")
+			throw new ApiError(400, `Snapshot ${snapshot} is not complete`);
 		return blueprint?.id;
 	}
 
@@ -62,11 +63,32 @@ export class Fleet {
 	}
 
 	addSnapshot(devbox, wanted) {
-		const snapshot = { id: `snp_${this.snapshots.size}`, devbox: devbox.id, createdAt: Date.now(), ...wanted };
+		const snapshot = { id: `snp_${this.snapshotsMade++}`, devbox: devbox.id, createdAt: Date.now(), ...wanted };
 		snapshot.directory = path.join(this.place.io, snapshot.id);
 		fs.cpSync(devbox.directory, snapshot.directory, { recursive: true });
 		this.snapshots.set(snapshot.id, snapshot);
 		return snapshot;
+	}
+
+	findSnapshot(id) {
+		const found = this.snapshots.get(id);
+		if (!found)
+			throw new ApiError(404, `Snapshot not found: ${id}`);
+		return found;
+	}
+
+	// It is taken while it is asked for: it is complete, or has failed, the second time.
+	lookAtSnapshot(id) {
+		const snapshot = this.findSnapshot(id), { status = "complete" } = snapshot;
+		if (status === "in_progress")
+			snapshot.status = /^fails/.test(snapshot.name) ? "error" : "complete";
+		return { ...snapshot, status };
+	}
+
+	deleteSnapshot(id) {
+		const { directory } = this.findSnapshot(id);
+		fs.rmSync(directory, { recursive: true });
+		this.snapshots.delete(id);
 	}
 
 	find(id) {
