@@ -200,6 +200,14 @@ enum err provider_extend(
 	return p->ops->extend ? p->ops->extend(p, call, seconds, e) : ERR_OK;
 }
 
+enum err provider_set_network(struct provider *p, const struct call *call, bool blocked,
+	const char *const *allowed, struct error *e)
+{
+	return p->ops->set_network
+		? p->ops->set_network(p, call, blocked, allowed, e)
+		: cannot(p->ops, "the network of a sandbox that exists cannot be changed", e);
+}
+
 /* The URL comes from the vendor, and goes to terminals and into scripts. */
 static bool is_url(const char *text)
 {

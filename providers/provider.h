@@ -387,6 +387,14 @@ struct provider_ops {
 		struct provider *p, const struct call *call, char id[128], struct error *e);
 
 	/*
+	 * Replaces the rules for what the sandbox's programs reach, as of a new sandbox:
+	 * provider_config.block_network and .allowed; with neither of them everything. NULL:
+	 * ERR_UNSUPPORTED.
+	 */
+	enum err (*set_network)(struct provider *p, const struct call *call, bool blocked,
+		const char *const *allowed, struct error *e);
+
+	/*
 	 * Adds to `out` the URL where programs elsewhere reach, by HTTP, the program that listens
 	 * on `port` (1 to 65535) of the sandbox. Every program that has the URL may use it, as long
 	 * as the vendor keeps it valid. No program needs to listen yet. ERR_UNSUPPORTED: the
@@ -506,6 +514,8 @@ enum err provider_list_snapshots(const struct provider_ops *ops, const struct pr
 enum err provider_delete_snapshot(const struct provider_ops *ops, const struct provider_config *cfg,
 	const struct call *call, const char *id, struct error *e);
 enum err provider_fork(struct provider *p, const struct call *call, char id[128], struct error *e);
+enum err provider_set_network(struct provider *p, const struct call *call, bool blocked,
+	const char *const *allowed, struct error *e);
 /* ERR_INVALID: no valid port. ERR_PROTOCOL: the vendor's answer is no URL that can be shown. */
 enum err provider_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
 	struct error *e);

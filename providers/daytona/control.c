@@ -251,6 +251,20 @@ enum err daytona_set_interval(const struct rest *r, const struct call *call, con
 		NULL, e);
 }
 
+enum err daytona_set_network(const struct rest *r, const struct call *call, const char *id,
+	bool blocked, const char *const *allowed, struct error *e)
+{
+	AUTO_BUF struct buf body = BUF_INIT(WISH_MAX);
+	enum err kind = daytona_network(&body, blocked, allowed, e);
+
+	return kind ? kind
+		    : ask(r, call, id, "/network-settings",
+			      (struct rest_ask){ .method = HTTP_POST,
+				      .body = buf_text(&body),
+				      .what = "changing what the sandbox reaches" },
+			      NULL, e);
+}
+
 /* ---- The URLs of ports and of the daemon ---- */
 
 enum err daytona_port_url(const struct rest *r, const struct call *call, const char *id,

@@ -71,6 +71,10 @@ enum daytona_interval {
 enum err daytona_set_interval(const struct rest *r, const struct call *call, const char *id,
 	enum daytona_interval interval, int64_t seconds, struct error *e);
 
+/* provider_ops.set_network. */
+enum err daytona_set_network(const struct rest *r, const struct call *call, const char *id,
+	bool blocked, const char *const *allowed, struct error *e);
+
 /* Adds a URL for `port` to `out`. The URL is valid for a day, the service's longest time. */
 enum err daytona_port_url(const struct rest *r, const struct call *call, const char *id,
 	unsigned port, struct buf *out, struct error *e);

@@ -218,6 +218,17 @@ static enum err daytona_extend(
 	return kind;
 }
 
+/* ---- The network ---- */
+
+static enum err daytona_change_network(struct provider *p, const struct call *call, bool blocked,
+	const char *const *allowed, struct error *e)
+{
+	struct daytona *d = daytona_of(p);
+
+	return attachment_note(&d->at,
+		daytona_set_network(&d->account.rest, call, d->at.id, blocked, allowed, e), e);
+}
+
 /* ---- A port ---- */
 
 static enum err daytona_url(struct provider *p, const struct call *call, unsigned port,
@@ -256,6 +267,7 @@ const struct provider_ops daytona_provider = {
 	.list_snapshots = daytona_list_snapshots,
 	.delete_snapshot = daytona_delete_snapshot,
 	.fork = daytona_fork,
+	.set_network = daytona_change_network,
 	.url = daytona_url,
 	.execute = attachment_execute,
 	.watch = attachment_watch,

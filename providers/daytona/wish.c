@@ -154,3 +154,18 @@ enum err daytona_wish(
 	json_put_close(&w);
 	return kind ? kind : buf_check(out, "a new sandbox", e);
 }
+
+enum err daytona_network(struct buf *out, bool blocked, const char *const *allowed, struct error *e)
+{
+	struct json_writer w = { .out = out };
+	const struct provider_config cfg = { .block_network = blocked, .allowed = allowed };
+	enum err kind;
+
+	json_put_open(&w, NULL);
+	/* The lists of before go with it, too. */
+	if (!blocked || allowed)
+		json_put_boolean(&w, "networkBlockAll", false);
+	kind = put_network(&w, &cfg, e);
+	json_put_close(&w);
+	return kind ? kind : buf_check(out, "what it may reach", e);
+}

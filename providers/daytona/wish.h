@@ -23,5 +23,9 @@
 enum err daytona_wish(
 	struct buf *out, const struct provider_config *cfg, const char *target, struct error *e);
 
+/* The JSON for the network of a sandbox that exists, as of provider_ops.set_network. */
+enum err daytona_network(
+	struct buf *out, bool blocked, const char *const *allowed, struct error *e);
+
 /* Minutes, rounded up. */
 int64_t daytona_minutes(int64_t seconds);

@@ -237,6 +237,26 @@ enum err plane_extend(
 	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
+/* ---- The network ---- */
+
+enum err plane_set_network(struct plane *c, const struct call *call, const char *id, bool blocked,
+	const char *const *allowed, struct error *e)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	AUTO_BUF struct buf body = BUF_INIT(CREATE_MAX);
+	struct rest_ask ask = { .method = HTTP_PUT,
+		.flags = HTTP_REPEATABLE,
+		.path = "/network",
+		.id = id,
+		.what = "changing what the sandbox reaches" };
+	enum err kind;
+
+	plane_json_network(&body, blocked, allowed);
+	ask.body = buf_text(&body);
+	kind = buf_check(&body, "the hosts that it may reach", e);
+	return kind ? kind : plane_ask_of(c, call, ask, &answer, e);
+}
+
 /* ---- All sandboxes ---- */
 
 static enum err list_page(struct plane *c, const struct call *call, const char *token,

@@ -80,6 +80,10 @@ enum err plane_pause(struct plane *c, const struct call *call, const char *id, s
 /* DELETE /sandboxes/ID. A sandbox that does not exist is success. */
 enum err plane_kill(struct plane *c, const struct call *call, const char *id, struct error *e);
 
+/* PUT /sandboxes/ID/network: replaces the rules, as provider_ops.set_network. */
+enum err plane_set_network(struct plane *c, const struct call *call, const char *id, bool blocked,
+	const char *const *allowed, struct error *e);
+
 /* GET /v2/sandboxes, all pages, running and paused ones. */
 enum err plane_list(struct plane *c, const struct call *call, sandbox_sink sink, void *context,
 	struct error *e);

@@ -133,9 +133,8 @@ int64_t plane_timeout_s(int64_t seconds)
 }
 
 /* All hosts are denied; an allowed host has precedence. */
-static void put_network(struct json_writer *w, const char *const *allowed)
+static void put_rules(struct json_writer *w, const char *const *allowed)
 {
-	json_put_open(w, "network");
 	json_put_open_list(w, "allowOut");
 	for (; *allowed; allowed++)
 		json_put_text(w, NULL, *allowed);
@@ -143,7 +142,25 @@ static void put_network(struct json_writer *w, const char *const *allowed)
 	json_put_open_list(w, "denyOut");
 	json_put_text(w, NULL, "0.0.0.0/0");
 	json_put_close_list(w);
+}
+
+static void put_network(struct json_writer *w, const char *const *allowed)
+{
+	json_put_open(w, "network");
+	put_rules(w, allowed);
 	json_put_close(w);
+}
+
+void plane_json_network(struct buf *out, bool blocked, const char *const *allowed)
+{
+	struct json_writer w = { .out = out };
+
+	json_put_open(&w, NULL);
+	if (allowed)
+		put_rules(&w, allowed);
+	else if (blocked)
+		json_put_boolean(&w, "allow_internet_access", false);
+	json_put_close(&w);
 }
 
 void plane_json_create(struct buf *out, const struct plane_new_sandbox *wanted, bool is_v1)

@@ -41,3 +41,5 @@ int64_t plane_timeout_s(int64_t seconds);
 void plane_json_create(struct buf *out, const struct plane_new_sandbox *wanted, bool is_v1);
 /* Writes {FIELD: N}, as {"timeout": 300}; `seconds` 0: {}. */
 void plane_json_timeout(struct buf *out, const char *field, int64_t seconds);
+/* The rules for the network of a sandbox that exists, as of provider_ops.set_network. */
+void plane_json_network(struct buf *out, bool blocked, const char *const *allowed);

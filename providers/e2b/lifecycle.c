@@ -253,6 +253,16 @@ static enum err e2b_fork(struct provider *p, const struct call *call, char id[12
 	return kind;
 }
 
+static enum err e2b_set_network(struct provider *p, const struct call *call, bool blocked,
+	const char *const *allowed, struct error *e)
+{
+	struct e2b *b = e2b_of(p);
+
+	if (!b->account.plane)
+		return no_plane(e);
+	return plane_set_network(b->account.plane, call, b->at.id, blocked, allowed, e);
+}
+
 static enum err e2b_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
 	struct error *e)
 {
@@ -289,6 +299,7 @@ const struct provider_ops e2b_provider = {
 	.list_snapshots = e2b_list_snapshots,
 	.delete_snapshot = e2b_delete_snapshot,
 	.fork = e2b_fork,
+	.set_network = e2b_set_network,
 	.url = e2b_url,
 	.execute = attachment_execute,
 	.watch = attachment_watch,

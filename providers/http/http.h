@@ -56,7 +56,7 @@ void http_preconnect(struct http *h, const char *url);
 
 /* ---- A request ---- */
 
-enum http_method { HTTP_GET, HTTP_POST, HTTP_PATCH, HTTP_DELETE };
+enum http_method { HTTP_GET, HTTP_POST, HTTP_PATCH, HTTP_PUT, HTTP_DELETE };
 
 struct http_header {
 	const char *name, *value;

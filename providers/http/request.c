@@ -14,6 +14,7 @@ static const char *const names[] = {
 	[HTTP_GET] = "GET",
 	[HTTP_POST] = "POST",
 	[HTTP_PATCH] = "PATCH",
+	[HTTP_PUT] = "PUT",
 	[HTTP_DELETE] = "DELETE",
 };
 
@@ -72,7 +73,7 @@ static void set_body(CURL *easy, const struct transfer *t)
 
 static void set_method(CURL *easy, const struct transfer *t)
 {
-	bool wants_body = t->method == HTTP_POST || t->method == HTTP_PATCH;
+	bool wants_body = t->method != HTTP_GET && t->method != HTTP_DELETE;
 
 	if (wants_body || t->body || t->has_source)
 		set_body(easy, t);

@@ -242,6 +242,14 @@ async function forks() {
 	await forked.delete(60);
 }
 
+async function network() {
+	const reached = async () => server.get(`/network/${sandbox.id}`);
+	await sandbox.updateNetworkSettings({ domainAllowList: "pypi.org", networkAllowList: "10.0.0.0/8" });
+	assert.deepEqual(await reached(), { blocked: true, allowed: "pypi.org 10.0.0.0/8" });
+	await sandbox.updateNetworkSettings({ networkBlockAll: false });
+	assert.deepEqual(await reached(), { blocked: false, allowed: "" });
+}
+
 async function deletion() {
 	await sandbox.delete(60, true);
 	await assert.rejects(daytona.get(sandbox.id), sdk.DaytonaNotFoundError);
@@ -270,6 +278,7 @@ const failed = await runTests([
 	["folders, attributes, search, move, delete", tree],
 	["snapshots", snapshots],
 	["forks", forks],
+	["network", network],
 	["deletion", deletion],
 ]);
 fs.rmSync(scratch, { recursive: true, force: true });

@@ -400,6 +400,16 @@ async function forks() {
 	await Promise.all([first.kill(), second.kill()]);
 }
 
+async function network() {
+	const reached = async () => server.get(`/network/${sandbox.sandboxId}`);
+	await sandbox.updateNetwork({ allowInternetAccess: false });
+	assert.deepEqual(await reached(), { blocked: true, allowed: "" });
+	await sandbox.updateNetwork({ allowOut: ["pypi.org"], denyOut: [e2b.ALL_TRAFFIC] });
+	assert.deepEqual(await reached(), { blocked: true, allowed: "pypi.org" });
+	await sandbox.updateNetwork({});
+	assert.deepEqual(await reached(), { blocked: false, allowed: "" });
+}
+
 const failed = await runTests([
 	["build a template of an image", buildTemplate],
 	["create", create],
@@ -431,6 +441,7 @@ const failed = await runTests([
 	["a terminal", terminal],
 	["snapshots", snapshots],
 	["forks", forks],
+	["network", network],
 	["pause and resume", pauseAndResume],
 	["auto-resume", autoResume],
 	["expiry", expiry],

@@ -131,3 +131,29 @@ Test(wish, a_region_goes_before_the_environments)
 	daytona_wish(&other, &(struct provider_config){ 0 }, "us", NULL);
 	cr_expect(eq(str, (char *)buf_text(&other), "{\"target\": \"us\"}"));
 }
+
+Test(wish, the_rules_of_a_network_replace_those_of_before)
+{
+	static const char *const allowed[] = { "pypi.org", "10.0.0.0/8", NULL };
+	static const struct {
+		bool blocked;
+		const char *const *allowed;
+		const char *want;
+	} rows[] = {
+		{ false, NULL, "{\"networkBlockAll\": false}" },
+		{ true, NULL, "{\"networkBlockAll\": true}" },
+		{ true, allowed,
+			"{\"networkBlockAll\": false, \"networkAllowList\": \"10.0.0.0/8\", "
+			"\"domainAllowList\": \"pypi.org\"}" },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		AUTO_BUF struct buf out = BUF_INIT(1000);
+		struct error e = { 0 };
+
+		cr_assert(eq(int, daytona_network(&out, rows[i].blocked, rows[i].allowed, &e),
+				  ERR_OK),
+			"%s", e.text);
+		cr_expect(eq(str, (char *)buf_text(&out), (char *)rows[i].want));
+	}
+}

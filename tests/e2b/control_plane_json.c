@@ -261,3 +261,26 @@ Test(control_plane_json, a_timeout_of_nothing_is_left_out)
 	plane_json_timeout(&out, "duration", 91);
 	cr_expect(eq(str, (char *)buf_text(&out), "{}{\"duration\": 91}"));
 }
+
+Test(control_plane_json, the_rules_of_a_network_replace_those_of_before)
+{
+	static const char *const allowed[] = { "pypi.org", "10.0.0.0/8", NULL };
+	static const struct {
+		bool blocked;
+		const char *const *allowed;
+		const char *want;
+	} rows[] = {
+		{ false, NULL, "{}" },
+		{ true, NULL, "{\"allow_internet_access\": false}" },
+		{ false, allowed,
+			"{\"allowOut\": [\"pypi.org\", \"10.0.0.0/8\"], \"denyOut\": "
+			"[\"0.0.0.0/0\"]}" },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		AUTO_BUF struct buf out = BUF_INIT(1000);
+
+		plane_json_network(&out, rows[i].blocked, rows[i].allowed);
+		cr_expect(eq(str, (char *)buf_text(&out), (char *)rows[i].want));
+	}
+}

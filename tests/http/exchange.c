@@ -120,7 +120,7 @@ static void tell_first_read(struct peer *p)
 
 Test(http_exchange, a_small_request_leaves_in_one_write)
 {
-	static const enum http_method methods[] = { HTTP_POST, HTTP_PATCH, HTTP_DELETE };
+	static const enum http_method methods[] = { HTTP_POST, HTTP_PATCH, HTTP_PUT, HTTP_DELETE };
 	char body[1000];
 	struct room r;
 

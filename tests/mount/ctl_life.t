@@ -110,6 +110,32 @@ else
 	like "what cannot be forked says so" "$(ctl fork "$SOURCE" 2>&1)" "^sandboxctl: $PROVIDER: sandboxes cannot be forked"
 fi
 
+# ---- network -------------------------------------------------------------------------------------
+
+# reached WORD: what the vendor says of the network.
+reached() {
+	vendor_request GET "$ADMIN/network/${SOURCE#*:}" | field_of "$1"
+}
+says "no rule" 2 "sandboxctl: network: one of --open, --block-network and --allow is needed" ctl network "$SOURCE"
+says "rules against each other" 2 "sandboxctl: network: one of --open, --block-network and --allow is needed" \
+	ctl network "$SOURCE" --open --allow pypi.org
+case $PROVIDER in
+e2b | daytona)
+	says "a network is blocked" 0 "" ctl network "$SOURCE" --block-network
+	is "then it is" "$(reached blocked) $(reached allowed)" "true "
+	says "some hosts are allowed" 0 "" ctl network "$SOURCE" --allow pypi.org --allow 10.0.0.0/8
+	is "these and no others" "$(reached blocked) $(reached allowed)" "true pypi.org 10.0.0.0/8"
+	says "others take their place" 0 "" ctl network "$SOURCE" --allow 8.8.8.8
+	is "all of it" "$(reached allowed)" 8.8.8.8/32
+	says "a network is opened" 0 "" ctl network "$SOURCE" --open
+	is "then it is open" "$(reached blocked) $(reached allowed)" "false "
+	;;
+*)
+	says "what cannot be changed says so" 1 "sandboxctl: $PROVIDER: the network of a sandbox that exists cannot be changed" \
+		ctl network "$SOURCE" --block-network
+	;;
+esac
+
 # ---- delete --------------------------------------------------------------------------------------
 
 if [ "$PROVIDER" = aio ]; then

@@ -90,6 +90,7 @@ extern const struct ctl_command ctl_session;
 extern const struct ctl_command ctl_push;
 extern const struct ctl_command ctl_pull;
 extern const struct ctl_command ctl_url;
+extern const struct ctl_command ctl_network;
 extern const struct ctl_command ctl_start;
 extern const struct ctl_command ctl_status;
 extern const struct ctl_command ctl_sync;

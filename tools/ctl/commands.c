@@ -18,6 +18,7 @@ static const struct ctl_command *const commands[] = {
 	&ctl_push,
 	&ctl_pull,
 	&ctl_url,
+	&ctl_network,
 	&ctl_start,
 	&ctl_status,
 	&ctl_sync,

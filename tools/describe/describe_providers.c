@@ -30,6 +30,7 @@ IS_THERE(extend)
 IS_THERE(url)
 IS_THERE(snapshot)
 IS_THERE(fork)
+IS_THERE(set_network)
 
 static enum err call_create(struct provider *p)
 {
@@ -87,6 +88,11 @@ static enum err call_fork(struct provider *p)
 	return provider_fork(p, NULL, id, NULL);
 }
 
+static enum err call_network(struct provider *p)
+{
+	return provider_set_network(p, NULL, false, NULL, NULL);
+}
+
 /* By the names of sandboxctl's commands. */
 static const struct slot slots[] = {
 	{ "create", has_create, call_create },
@@ -98,6 +104,7 @@ static const struct slot slots[] = {
 	{ "url", has_url, call_url },
 	{ "snapshot", has_snapshot, call_snapshot },
 	{ "fork", has_fork, call_fork },
+	{ "network", has_set_network, call_network },
 };
 #define SLOTS_COUNT (sizeof slots / sizeof *slots)
 

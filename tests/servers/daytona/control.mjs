@@ -94,7 +94,10 @@ function ttl(context, req, res, { sandbox, rest }) {
 }
 
 async function networkSettings(context, req, res, { sandbox }) {
-	Object.assign(sandbox, checkNetworkSettings(await readObject(req)));
+	const wanted = checkNetworkSettings(await readObject(req));
+	// An end to the blocking clears the lists, too.
+	const cleared = wanted.networkBlockAll === false ? { networkAllowList: undefined, domainAllowList: undefined } : {};
+	Object.assign(sandbox, cleared, wanted);
 	answer(context, res, sandbox);
 }
 

@@ -112,6 +112,8 @@ export function checkCreate(wanted, snapshots) {
 export function checkNetworkSettings(wanted) {
 	checkTypes(wanted, NETWORK);
 	checkNetwork(wanted);
+	if (!Object.keys(NETWORK).some((name) => (wanted[name] ?? null) !== null))
+		throw badRequest("At least one network setting must be given");
 	return wanted;
 }
 

@@ -4,7 +4,7 @@ import path from "node:path";
 
 import { sendEmpty, sendJson } from "../lib/http.mjs";
 import { ApiError, notFound } from "./api_error.mjs";
-import { checkCreate, checkMembers, cutPage, readObject, sandboxId, selectPage } from "./control_input.mjs";
+import { checkCreate, checkMembers, checkNetworkUpdate, cutPage, readObject, sandboxId, selectPage } from "./control_input.mjs";
 import { createdView, detailView, listedView } from "./control_views.mjs";
 import { TEMPLATE_ROUTES, templateIds, templatePattern } from "./templates.mjs";
 
@@ -53,6 +53,9 @@ function requireRoom(context) {
 	}
 }
 
+const reachOf = ({ allow_internet_access: isOpen, denyOut = [], allowOut = [] }) =>
+	({ isCutOff: isOpen === false || denyOut.includes(ALL_ADDRESSES), allowed: allowOut });
+
 // ---- Routes ----------------------------------------------------------------------------------------
 
 const create = (version) => async (context, req, res) => {
@@ -73,8 +76,7 @@ const create = (version) => async (context, req, res) => {
 		autoPause: wanted.autoPause ?? false,
 		autoPauseMemory: wanted.autoPauseMemory ?? true,
 		autoResume: wanted.autoResume?.enabled ?? false,
-		isCutOff: wanted.allow_internet_access === false || (wanted.network?.denyOut ?? []).includes(ALL_ADDRESSES),
-		allowed: wanted.network?.allowOut ?? [],
+		...reachOf({ ...wanted.network, allow_internet_access: wanted.allow_internet_access }),
 		secure,
 	}, timeoutS, context.templates.snapshot(wanted.templateID)?.folder);
 	sendJson(res, 201, createdView(sandbox));
@@ -202,6 +204,15 @@ async function fork(context, req, res, text) {
 	sendJson(res, 201, await Promise.all(Array.from({ length: count }, () => forkOnce(context, sandbox, timeout, folder))));
 }
 
+// What is left out is cleared.
+async function network(context, req, res, text) {
+	const wanted = checkNetworkUpdate(await readObject(req));
+	const sandbox = find(context, text);
+	requireRunning(sandbox);
+	Object.assign(sandbox, reachOf(wanted));
+	sendEmpty(res, 204);
+}
+
 // Of now.
 function sample() {
 	const now = Date.now();
@@ -239,6 +250,7 @@ const ROUTES = {
 	"POST /sandboxes/{id}/snapshots": snapshot,
 	"GET /snapshots": listSnapshots,
 	"POST /sandboxes/{id}/fork": fork,
+	"PUT /sandboxes/{id}/network": network,
 	"GET /sandboxes/{id}/metrics": metrics,
 	"GET /sandboxes/metrics": metricsOfMany,
 	...TEMPLATE_ROUTES,

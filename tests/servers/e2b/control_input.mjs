@@ -86,6 +86,14 @@ export function checkCreate(value, isV1) {
 	return value;
 }
 
+const NETWORK = { allow_internet_access: "boolean", allowOut: "list", denyOut: "list", egressProxy: "object", rules: "rules" };
+
+export function checkNetworkUpdate(value) {
+	checkMembers(value, NETWORK);
+	checkNetwork(value);
+	return value;
+}
+
 // "ID" or the old "ID-CLIENT".
 export function sandboxId(text) {
 	const [id, , ...more] = text.split("-");
