@@ -372,6 +372,12 @@ const struct sandbox_info *cache_sandbox(const struct cache *c)
 	return &c->sandbox;
 }
 
+void cache_describe_sandbox(const struct cache *c, struct sandbox_info *out)
+{
+	*out = c->sandbox;
+	provider_warning(c->counted.provider, out->warning);
+}
+
 const struct provider_ops *cache_provider(const struct cache *c)
 {
 	return c->provider->ops;

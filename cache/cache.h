@@ -35,6 +35,8 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 void cache_free(struct cache *c);
 
 const struct sandbox_info *cache_sandbox(const struct cache *c);
+/* cache_sandbox() with the warning that the vendor reported since. Makes no request. */
+void cache_describe_sandbox(const struct cache *c, struct sandbox_info *out);
 const struct provider_ops *cache_provider(const struct cache *c);
 /* A request came: the sandbox is in use (lifetime.h). */
 void cache_used(struct cache *c);

@@ -108,6 +108,12 @@ enum err provider_info(
 	return kind;
 }
 
+void provider_warning(struct provider *p, char out[SANDBOX_WARNING_SIZE])
+{
+	if (p->ops->warning)
+		p->ops->warning(p, out);
+}
+
 /* No account has so many: a service that goes on is astray. */
 #define SANDBOXES_MAX 100000
 

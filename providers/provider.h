@@ -161,6 +161,8 @@ enum sandbox_state {
 /* For people and scripts: "running". */
 const char *sandbox_state_word(enum sandbox_state state);
 
+#define SANDBOX_WARNING_SIZE 300
+
 struct sandbox_info {
 	char id[128];
 	enum sandbox_state state;
@@ -171,7 +173,7 @@ struct sandbox_info {
 	char user[256];
 	char note[200]; /* repaired faults of the sandbox, for people; "": none */
 	/* Why the sandbox, or changes in it, may be lost, for people; "": no known reason. */
-	char warning[300];
+	char warning[SANDBOX_WARNING_SIZE];
 	/*
 	 * the limits of its programs and their origin, for people; "": only the vendor knows them
 	 */
@@ -328,6 +330,12 @@ struct provider_ops {
 	 */
 	enum err (*info)(struct provider *p, const struct call *call, struct sandbox_info *out,
 		struct error *e);
+
+	/*
+	 * Writes sandbox_info.warning where the vendor reported one since the sandbox was attached;
+	 * else leaves `out` as it is. Makes no request. NULL: the vendor reports none.
+	 */
+	void (*warning)(struct provider *p, char out[SANDBOX_WARNING_SIZE]);
 
 	/*
 	 * Every sandbox of this account, all pages. A sandbox that cannot be read is an entry with
@@ -492,6 +500,7 @@ enum err provider_connect(const struct provider_ops *ops, const struct provider_
 void provider_release(struct provider *p);
 enum err provider_info(
 	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e);
+void provider_warning(struct provider *p, char out[SANDBOX_WARNING_SIZE]);
 /* ERR_PROTOCOL: some sandboxes could not be read; the sink has had all others. */
 enum err provider_list_sandboxes(const struct provider_ops *ops, const struct provider_config *cfg,
 	const struct call *call, sandbox_sink sink, void *context, struct error *e);

@@ -40,10 +40,12 @@ static enum err tell_status(struct control *c, uint64_t number, const struct cal
 	struct buf *out, struct error *e)
 {
 	struct cache_status status;
+	struct sandbox_info sandbox;
 
 	(void)number, (void)call, (void)e;
 	cache_get_status(c->cache, &status);
-	status_text(c->options.source, cache_sandbox(c->cache), &status, out);
+	cache_describe_sandbox(c->cache, &sandbox);
+	status_text(c->options.source, &sandbox, &status, out);
 	return ERR_OK;
 }
 

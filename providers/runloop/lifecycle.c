@@ -1,7 +1,26 @@
 #include "providers/base/cleanup.h"
 #include "providers/runloop/runloop.h"
 
+#include <stdio.h>
+#include <time.h>
+
+/* A mount that does not live for so long costs no request for evictions. Design decision. */
+#define UNWATCHED_MAX_MS 300000
+
 /* ---- Attaching ---- */
+
+/* A devbox that is suspended soon without use is watched sooner. */
+static enum err watch_evictions(struct runloop *b, struct error *e)
+{
+	int64_t quarter_ms;
+
+	pthread_mutex_lock(&b->at.lock);
+	quarter_ms = b->at.found.expires_s * 1000 / 4;
+	pthread_mutex_unlock(&b->at.lock);
+	return evictions_new(&b->evictions, &b->api.rest, b->at.id,
+		quarter_ms >= 0 && quarter_ms < UNWATCHED_MAX_MS ? quarter_ms : UNWATCHED_MAX_MS,
+		e);
+}
 
 static enum err runloop_connect(const struct provider_config *cfg, const struct call *call,
 	struct provider **out, struct error *e)
@@ -15,8 +34,33 @@ static enum err runloop_connect(const struct provider_config *cfg, const struct 
 		kind = attachment_find(&b->at, call, e);
 	if (!kind && !cfg->account_only)
 		kind = attachment_attach(&b->at, &runloop_remote, cfg, NULL, call, e);
+	if (!kind && cfg->opening)
+		kind = watch_evictions(b, e);
 	if (!kind)
 		*out = &take(b)->at.base;
+	return kind;
+}
+
+static void runloop_warning(struct provider *p, char out[SANDBOX_WARNING_SIZE])
+{
+	const time_t at_s = evictions_deadline_s(runloop_of(p)->evictions);
+	struct tm at;
+	char text[40];
+
+	if (at_s && gmtime_r(&at_s, &at) && strftime(text, sizeof text, "%FT%TZ", &at))
+		snprintf(out, SANDBOX_WARNING_SIZE,
+			"the service needs the machine and will suspend the devbox at %s; what is "
+			"changed is sent at once until then, and the rest when it is resumed",
+			text);
+}
+
+static enum err runloop_info(
+	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
+{
+	enum err kind = attachment_info(p, call, out, e);
+
+	if (!kind)
+		runloop_warning(p, out->warning);
 	return kind;
 }
 
@@ -141,7 +185,8 @@ const struct provider_ops runloop_provider = {
 	.create = runloop_create,
 	.connect = runloop_connect,
 	.release = runloop_release,
-	.info = attachment_info,
+	.info = runloop_info,
+	.warning = runloop_warning,
 	.list_sandboxes = runloop_list_sandboxes,
 	.delete = runloop_delete,
 	.pause = runloop_pause,

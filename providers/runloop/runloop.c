@@ -9,6 +9,7 @@ void runloop_release(struct provider *p)
 {
 	struct runloop *b = runloop_of(p);
 
+	evictions_free(b->evictions);
 	attachment_detach(&b->at);
 	rest_account_close(&b->api);
 	attachment_free(&b->at);

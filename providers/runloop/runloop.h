@@ -8,12 +8,14 @@
 
 #include "providers/remote/attachment.h"
 #include "providers/runloop/devbox.h"
+#include "providers/runloop/evictions.h"
 
 struct runloop {
 	struct attachment at;
 	struct rest_account api;
 	struct devbox seen; /* at.lock; the devbox in the last answer about it */
 	int64_t kept_ms;    /* at.lock; the monotonic time of the last keep_alive; 0: never */
+	struct evictions *evictions; /* of a mount; NULL: not watched */
 };
 
 extern const struct provider_ops runloop_provider;

@@ -138,6 +138,22 @@ async function snapshots() {
 	await assert.rejects(diskSnapshots.queryStatus(behind.id), runloop.NotFoundError);
 }
 
+async function evictions() {
+	const told = async () => {
+		const events = [];
+		for await (const event of await client.devboxes.watchEvictions())
+			events.push(event);
+		assert.ok(events.every((one) => one.eviction_deadline_ms > Date.now()));
+		return events.map((one) => one.devbox_id);
+	};
+	const other = await sdk.devbox.create();
+	assert.deepEqual(await told(), []);
+	await server.post(`/evict/${other.id}?in_ms=600000`, {});
+	assert.deepEqual(await told(), [other.id]);
+	await other.shutdown();
+	assert.deepEqual(await told(), []);
+}
+
 async function lifetimes() {
 	const ended = async (launch, keepsAlive) => {
 		const one = await sdk.devbox.create({ launch_parameters: launch });
@@ -296,6 +312,7 @@ const failed = await runTests([
 	["URLs of ports", portUrls],
 	["suspend and resume: the disk alone lives on", suspendAndResume],
 	["create from a snapshot", snapshots],
+	["evictions are told, those that are pending first", evictions],
 	["what ends a lifetime", lifetimes],
 	["shut down", shutdown],
 	["errors of keys, ids and lifetimes", refusals],

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The service's locks and time limits, which its own client waits out: a command, a mount and a write pass them.
+# The service's locks and time limits, which its own client waits out: a command, a mount and a write pass them. Its notices
+# that it will suspend a devbox.
 # shellcheck disable=SC2317
 PROVIDER=runloop
 # shellcheck source=tests/support/tap.sh
@@ -40,4 +41,20 @@ echo written >"$MNT/file"
 ok "a write passes as well" sh -c 'echo 1 >"$1/.sandbox/sync"' - "$MNT"
 is "and is there" "$(cat "$STORE/file")" written
 unmount
+
+# A quarter of 40 s passes first.
+SOURCE=$(ctl create runloop --idle 40)
+MNT=$SCRATCH/mnt.evicted
+mkdir "$MNT"
+"$SANDBOXFS" -f "$SOURCE" "$MNT" 2>evicted.log &
+daemon=$!
+ok "a mount of what is suspended soon without use" wait_until "$PATIENCE" test -e "$MNT/.sandbox/status"
+vendor_request POST "$ADMIN/evict/${SOURCE#*:}?in_ms=600000" >/dev/null
+is_warned() {
+	field_of warning <"$MNT/.sandbox/status" | grep -q '^the service needs the machine and will suspend the devbox at '
+}
+ok "its status says that the devbox is evicted" wait_until "$PATIENCE" is_warned
+is "its log too, once" "$(grep -c 'warn: .* will suspend the devbox in 5[0-9]* s$' evicted.log)" 1
+fusermount3 -u "$MNT"
+wait $daemon
 done_testing

@@ -295,3 +295,39 @@ Test(runloop_life, a_snapshot_is_waited_for_and_create_takes_its_id)
 	fixture_stop();
 	cr_expect(eq(str, (char *)fixture_body(0), "{\"name\": \"n\"}"));
 }
+
+/* ---- Evictions ---- */
+
+#define WATCH "GET " PATHS "/evictions/watch "
+
+static void wait_for_deadline(void)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+
+	while (!evictions_deadline_s(f.b->evictions))
+		nanosleep(&pause, NULL);
+}
+
+Test(runloop_life, an_eviction_of_the_devbox_is_a_warning)
+{
+	static const struct canned_row rows[] = {
+		{ WATCH, 200,
+			": hello\r\ndata: {\"devbox_id\":\"dbx_1\",\"eviction_deadline_ms\":1000}"
+			"\n\ndata: junk\n\nevent: x\ndata:{\"devbox_id\":\"dbx_1\","
+			"\"eviction_deadline_ms\":4102444800000,\"more\":1}\r\n\r\n"
+			"data: {\"devbox_id\":\"dbx_2\",\"eviction_deadline_ms\":4102444900000}"
+			"\n\n",
+			EVENTS },
+		{ "GET " PATHS "/dbx_1 ", 200, DEVBOX("running"), NULL },
+	};
+	struct sandbox_info info;
+
+	FIXTURE_START(rows);
+	cr_assert(eq(int, evictions_new(&f.b->evictions, &f.b->api.rest, "dbx_1", 0, &f.e), ERR_OK),
+		"%s", f.e.text);
+	wait_for_deadline();
+	cr_assert(eq(int, runloop_provider.info(&f.b->at.base, &fixture_call, &info, &f.e), ERR_OK),
+		"%s", f.e.text);
+	cr_expect(strstr(info.warning, "at 2100-01-01T00:00:00Z") != NULL, "%s", info.warning);
+	fixture_stop();
+}

@@ -162,6 +162,21 @@ async function deleteSnapshot(context, req, res, id) {
 	sendJson(res, 200, {});
 }
 
+// Those that are pending, then each that is scheduled; it ends when it was idle.
+async function watchEvictions({ fleet, streamIdleMs }, req, res) {
+	const told = new Set();
+	const fresh = () => fleet.pendingEvictions().map((one) => JSON.stringify(one)).filter((one) => !told.has(one));
+	res.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-cache" });
+	res.flushHeaders();
+	do {
+		for (const one of fresh()) {
+			told.add(one);
+			res.write(`data: ${one}\n\n`);
+		}
+	} while (await until(fleet.evictions, () => res.destroyed || fresh().length > 0, streamIdleMs) && !res.destroyed);
+	res.end();
+}
+
 // ---- Blueprints ------------------------------------------------------------------------------------
 
 async function makeBlueprint(context, req, res) {
@@ -219,6 +234,7 @@ const ROUTES = {
 	"POST /v1/devboxes/{id}/shutdown": shutdown,
 	"POST /v1/devboxes/{id}/snapshot_disk": snapshot({}),
 	"POST /v1/devboxes/{id}/snapshot_disk_async": snapshot({ status: "in_progress" }),
+	"GET /v1/devboxes/evictions/watch": watchEvictions,
 	"GET /v1/devboxes/disk_snapshots": listSnapshots,
 	"GET /v1/devboxes/disk_snapshots/{id}/status": snapshotStatus,
 	"POST /v1/devboxes/disk_snapshots/{id}/delete": deleteSnapshot,
@@ -230,7 +246,7 @@ const ROUTES = {
 
 function pattern(pathname) {
 	return pathname.replace(/^(\/v1\/devboxes\/disk_snapshots\/)[^/]+/, "$1{id}")
-		.replace(/^(\/v1\/devboxes\/)(?!create_and_await_running$|disk_snapshots(\/|$))[^/]+/, "$1{id}")
+		.replace(/^(\/v1\/devboxes\/)(?!create_and_await_running$|(?:disk_snapshots|evictions)(?:\/|$))[^/]+/, "$1{id}")
 		.replace(/^(\/v1\/blueprints\/)[^/]+/, "$1{id}")
 		.replace(/(\/executions\/)[^/]+/, "$1{id}");
 }
@@ -253,7 +269,7 @@ function findRoute(req, pathname) {
 	throw isPathKnown ? new ApiError(405, "Method not allowed") : new ApiError(404, "Not found");
 }
 
-// context: { fleet, key, holdMs }
+// context: { fleet, key, holdMs, streamIdleMs }
 export const apiHandler = (context) => async (req, res) => {
 	const { pathname, searchParams } = new URL(req.url, "http://api");
 	try {

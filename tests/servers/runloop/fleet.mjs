@@ -1,4 +1,5 @@
 // All devboxes of the server's one account, those that have ended too; and what they can be made from.
+import { EventEmitter } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
 
@@ -13,6 +14,7 @@ export class Fleet {
 		this.devboxes = new Map();
 		this.snapshots = new Map();
 		this.snapshotsMade = 0;
+		this.evictions = new EventEmitter().setMaxListeners(0);
 		this.blueprints = [BLUEPRINT];
 	}
 
@@ -89,6 +91,18 @@ export class Fleet {
 		const { directory } = this.findSnapshot(id);
 		fs.rmSync(directory, { recursive: true });
 		this.snapshots.delete(id);
+	}
+
+	// It is suspended then, as when its machine is needed.
+	evict(devbox, inMs) {
+		devbox.evictionAt = Date.now() + inMs;
+		setTimeout(() => devbox.status === "running" && devbox.suspend(), inMs).unref();
+		this.evictions.emit("change");
+	}
+
+	pendingEvictions() {
+		return this.all().filter(({ evictionAt, hasEnded }) => evictionAt > Date.now() && !hasEnded)
+			.map(({ id, evictionAt }) => ({ devbox_id: id, eviction_deadline_ms: evictionAt }));
 	}
 
 	find(id) {

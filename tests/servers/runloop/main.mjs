@@ -4,7 +4,7 @@
 //		[--hold-ms 30000] [--body-idle-ms 30000] [--stream-idle-ms 30000] [--max-output 1048576]
 //
 // One port serves HTTP/1.1 and HTTP/2. When it serves it prints one line of JSON: api_url, admin_url (lib/admin.mjs;
-// besides POST /create, which answers { id }, /pause/ID and /kill/ID), key, and env: the variables with which a client finds
+// besides POST /create, which answers { id }, /pause/ID, /evict/ID?in_ms= and /kill/ID), key, and env: the variables with which a client finds
 // it. --user: whose devboxes are that ask for nobody. Files of the devbox ID are in DIR/ID/home/user, those of root in
 // DIR/ID/root. It ends on SIGTERM and takes all devboxes with it. 77: no namespaces here.
 //
@@ -56,6 +56,7 @@ const adminRoutes = (fleet) => ({
 	"POST /create": () => create(fleet),
 	"GET /received": (argument, query) => received(fleet.all(), query.get("contains")),
 	"POST /pause": (id) => named(fleet, id).suspend(),
+	"POST /evict": (id, query) => fleet.evict(named(fleet, id), Number(query.get("in_ms"))),
 	"POST /kill": (id) => named(fleet, id).shutdown("api_shutdown"),
 });
 
@@ -72,7 +73,9 @@ async function main() {
 	const place = { ...makePlace("runloop", options), user: options.user, limits: limitsOf(options) };
 	const fleet = new Fleet(place);
 	const watched = { counters: new Counters(), faults: new Faults() };
-	const handler = apiHandler({ fleet, key: options.key, holdMs: options["hold-ms"] });
+	const handler = apiHandler({
+		fleet, key: options.key, holdMs: options["hold-ms"], streamIdleMs: options["stream-idle-ms"],
+	});
 	const server = makeBothServer(front({ ...watched, kindOf, handler }));
 	watched.counters.watch(server);
 	const api = await listenOnLoopback(server, options.port);
