@@ -294,7 +294,7 @@ STEPS         ?= $(RELEASE_STEPS)
 release_lint         = lint
 release_check        = check
 release_conformance  = conformance
-release_long         = test T="$(LONG_TESTS) $(PROCESSORS:%=contract:%)"
+release_long         = test T="$(LONG_TESTS) $(PROCESSORS:%=contract:%) contract:ssh"
 release_fuzz         = fuzz FUZZ_SECONDS=60
 release_oracle       = oracle ORACLE_OPS=50000 ORACLE_SEEDS=2
 release_three-steps  = test T="unit:cache:three_steps/* unit:cache:times/*" SANDBOXFS_CASES_STRIDE=10
@@ -315,6 +315,7 @@ release_clang        = test CC=clang T="$(filter-out $(VENDORS:%=%:%),$(COMPILED
 release_jitter       = test JITTER=1 T="$(COMPILED)"
 release_distros      = check-distros
 release_containers   = test T="$(DOCKER_TESTS:%=e2b:%) $(DOCKER_TESTS:%=aio:%) tests/mount/docker.t tests/mount/podman.t \
+	contract:docker \
 	$(DOCKER_SUITE)"
 release_faults       = check-faults
 release_threads      = check-threads

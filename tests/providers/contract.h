@@ -31,6 +31,8 @@ enum lack {
 	IS_ALONE = 4,
 	/* Ports are opened when a sandbox is made, or never. */
 	LACKS_PORTS = 8,
+	/* Files lie in a container's layers: no time of birth lasts there, and 0 stands for it. */
+	LACKS_BIRTH = 16,
 };
 
 /*
@@ -44,6 +46,15 @@ enum lack {
 	ROW(langsmith, 0, SANDBOXES_MAX, __VA_ARGS__)                                              \
 	ROW(modal, LACKS_PORTS, SANDBOXES_MAX, __VA_ARGS__)                                        \
 	ROW(runloop, 0, SANDBOXES_MAX, __VA_ARGS__)
+
+/*
+ * Sandboxes that a server reaches which is no imitation, OpenSSH's sshd or Docker's daemon: a row
+ * for each, as above. Who starts this program made them (tests/support/contract-of).
+ */
+#define EACH_REACHED(ROW, ...)                                                                     \
+	ROW(docker, IS_ALONE | LACKS_PORTS | LACKS_BIRTH, REACHED_MAX, __VA_ARGS__)                \
+	ROW(ssh, IS_ALONE | LACKS_PORTS, REACHED_MAX, __VA_ARGS__)
+#define REACHED_MAX 4
 
 /* More tests than this never run at a time. */
 #define SANDBOXES_MAX 16
@@ -113,6 +124,7 @@ int contract_mend(void);
 #define BEHAVIOUR(group, claim)                                                                    \
 	static void group##_##claim(struct subject *s);                                            \
 	EACH_VENDOR(BEHAVIOUR_FOR_VENDOR, group, claim)                                            \
+	EACH_REACHED(BEHAVIOUR_FOR_VENDOR, group, claim)                                           \
 	BEHAVIOUR_FOR(contract_text, group, claim)                                                 \
 	BEHAVIOUR_FOR(contract_command, group, claim)                                              \
 	BEHAVIOUR_HERE(group, claim)

@@ -1,5 +1,6 @@
 /*
- * The vendors as the contract's subjects: each on its test server, or on the service itself.
+ * The vendors as the contract's subjects: each on its test server, or on the service itself; and
+ * sandboxes that sshd and Docker reach, which are there before (tests/support/contract-of).
  *
  * Servers are started once for the whole program, by the process that starts those of the tests.
  * Test processes share a server's sandboxes: each takes a free one, makes one where there is none,
@@ -24,7 +25,7 @@
 #define LIVE_ID "SANDBOXFS_LIVE_ID"
 /*
  * From the process that started a server to the tests: the folder of the server's sandboxes, or why
- * it did not start.
+ * it did not start. From who reaches sandboxes otherwise to this program: a folder of the same kind.
  */
 #define SANDBOXES "SANDBOXFS_TEST_SANDBOXES_"
 #define COMPLAINT "SANDBOXFS_TEST_COMPLAINT_"
@@ -37,8 +38,10 @@ struct vendor {
 	unsigned sandboxes_max; /* how many can be made */
 };
 
-#define VENDOR_ROW(vendor, lacks, sandboxes_max, ...) { #vendor, lacks, sandboxes_max },
-static const struct vendor vendors[] = { EACH_VENDOR(VENDOR_ROW) };
+#define VENDOR_ROW(vendor, lacks, sandboxes_max, ...)                                              \
+	{ #vendor, (lacks) | LACKS_OTHER_OWNERS, sandboxes_max },
+#define REACHED_ROW(reached, lacks, sandboxes_max, ...) { #reached, lacks, sandboxes_max },
+static const struct vendor vendors[] = { EACH_VENDOR(VENDOR_ROW) EACH_REACHED(REACHED_ROW) };
 #define VENDORS_COUNT (sizeof vendors / sizeof *vendors)
 
 static struct vendor_server servers[VENDORS_COUNT];
@@ -84,7 +87,7 @@ static void start(const struct vendor *v, struct vendor_server *server)
 void runner_begins(void)
 {
 	for (size_t n = 0; n < VENDORS_COUNT && !getenv(LIVE_ID); n++)
-		if (is_wanted(&vendors[n]))
+		if (is_wanted(&vendors[n]) && !get(SANDBOXES, &vendors[n]))
 			start(&vendors[n], &servers[n]);
 }
 
@@ -193,7 +196,6 @@ static void connect_to_server(const struct vendor *v, struct subject *s)
 	if (!sandboxes)
 		cr_skip("%s", get(COMPLAINT, v) ? get(COMPLAINT, v) : "no server");
 	take_sandbox(v, s, sandboxes, id);
-	s->lacks |= LACKS_OTHER_OWNERS;
 	contract_connect(s, id);
 	empty_home(s);
 	open_tree(s, sandboxes);
@@ -311,3 +313,4 @@ static void set_up(const char *name)
 	TestSuite(contract_##vendor, .init = set_up_##vendor, .fini = end, .timeout = 300);
 
 EACH_VENDOR(VENDOR_SUITES)
+EACH_REACHED(VENDOR_SUITES)

@@ -80,7 +80,11 @@ static struct attr attr_there(const struct subject *s, const char *path)
 
 struct attr outside_attr(const struct subject *s, const char *path)
 {
-	return is_here(s) ? attr_here(s, path) : attr_there(s, path);
+	struct attr a = is_here(s) ? attr_here(s, path) : attr_there(s, path);
+
+	if (s->lacks & LACKS_BIRTH)
+		a.btime_ns = 0;
+	return a;
 }
 
 struct expect outside_expect(const struct subject *s, const char *path)

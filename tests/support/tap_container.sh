@@ -38,7 +38,8 @@ vendor_sandbox() { # NAME
 	docker_merged=$(docker inspect -f '{{.GraphDriver.Data.MergedDir}}' "$SANDBOX")
 	# Its owner looks at it, too.
 	chmod o+x "$DOCKER_DIR/data" "$DOCKER_DIR/data/overlay2" "${docker_merged%/*}"
-	STORE=$docker_merged$docker_home
+	STORE_ROOT=$docker_merged
+	STORE=$STORE_ROOT$docker_home
 }
 
 vendor_home() { # DIRECTORY
