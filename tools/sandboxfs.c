@@ -464,6 +464,8 @@ static enum err find_journal(
 	struct run *r, const struct sandbox_info *info, char **out, struct error *e)
 {
 	AUTO_FREE char *dir = user_journal_dir(r->config->journal, r->source->ops->name, info);
+	/* The sandbox's name, which may be long, stands in the reason. */
+	int above = dir ? (int)(strrchr(dir, '/') + 1 - dir) : 0;
 	AUTO_CLOSE int fd = -1;
 	struct error why = { 0 };
 
@@ -471,14 +473,14 @@ static enum err find_journal(
 	if (dir && disk_open_own(&fd, dir, &why)) {
 		if (!may_do_without(r->config, dir))
 			return error_set(e, why.kind,
-				"changes cannot be kept in %s: %s; -o journal=DIR and -o cache=DIR "
-				"name other places",
-				dir, why.text);
+				"changes cannot be kept in %.*s: %s; -o journal=DIR and -o "
+				"cache=DIR name other places",
+				above, dir, why.text);
 		daemon_say(r->daemon,
-			"sandboxfs: changes cannot be kept in %s (%s): what the sandbox does not "
+			"sandboxfs: changes cannot be kept in %.*s (%s): what the sandbox does not "
 			"have yet ends with the mount; -o journal=DIR and -o cache=DIR name other "
 			"places",
-			dir, why.text);
+			above, dir, why.text);
 		return ERR_OK;
 	}
 	*out = take(dir);

@@ -18,7 +18,7 @@ says "nowhere" 125 "sandboxctl: $SCRATCH: no mount of yours; sandboxctl status t
 
 # ---- Where and when ------------------------------------------------------------------------------
 
-is "it runs in the sandbox" "$(ctl run 'cat /proc/$$/cmdline | tr "\0" " "; pwd' | grep -c "$SCRATCH")" 0
+is "it runs in the sandbox" "$(ctl run 'cat /proc/$$/cmdline | tr "\0" " "; pwd' | grep -c "$MNT")" 0
 mkdir -p "sub/deep er"
 echo written >"sub/deep er/file"
 is "in the directory that one is in, after what was written" "$(cd "sub/deep er" && ctl run -- cat file)" written

@@ -33,8 +33,7 @@ as_owner mkdir "$MNT" "$SCRATCH/home/kept"
 
 for home in /nonexistent "$SCRATCH/locked"; do
 	ok "a mount with the home $home" mount_from "$home"
-	ok "its message names the directory and what to do" says "$home/.local/state/sandboxfs/" journal= cache=
-	JOURNAL=$(sed -n 's/.*kept in \([^ ]*\) (.*/\1/p' "$SCRATCH/said")
+	ok "its message names the directory and what to do" says "$home/.local/state/sandboxfs/" journal= cache= || tap_why "$(cat "$SCRATCH/said")"
 	ok "a change" as_owner sh -c 'echo "$2" >"$1/file" && sync "$1/file"' - "$MNT" "$home"
 	is "is in the sandbox" "$(cat "$STORE/file")" "$home"
 	ok "and in no directory here" as_owner grep -q '"journal": {"dir": null' "$MNT/.sandbox/status"
@@ -44,6 +43,7 @@ done
 
 ok "a mount with a place for its journal" mount_from /nonexistent "journal=$SCRATCH/home/kept,cache=off"
 is "says nothing" "$(cat "$SCRATCH/said")" ""
+JOURNAL=$SCRATCH/locked/.local/state/sandboxfs/$(ls "$SCRATCH/home/kept")
 as_owner fusermount3 -u "$MNT"
 wait_until "$PATIENCE" gone
 
