@@ -23,8 +23,7 @@
 static struct scratch scratch;
 static struct root root;
 
-/* The mounts are this process' alone, and end with it. */
-static bool has_layers(void)
+static bool mount_layers(void)
 {
 	char options[512], tree[128];
 
@@ -32,9 +31,14 @@ static bool has_layers(void)
 		"lowerdir=%s/lower,upperdir=%s/upper,workdir=%s/work,index=off,redirect_dir=off",
 		scratch.path, scratch.path, scratch.path);
 	snprintf(tree, sizeof tree, "%s/tree", scratch.path);
+	return mount("overlay", tree, "overlay", 0, options) == 0;
+}
+
+/* The mounts are this process' alone, and end with it. */
+static bool has_layers(void)
+{
 	return geteuid() == 0 && unshare(CLONE_NEWNS) == 0 &&
-		mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-		mount("overlay", tree, "overlay", 0, options) == 0;
+		mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 && mount_layers();
 }
 
 static void fill_lower(void)
@@ -46,11 +50,19 @@ static void fill_lower(void)
 	cr_assert(linkat(scratch.fd, "lower/one", scratch.fd, "lower/other", 0) == 0);
 }
 
-static void set_up(void)
+static void open_shown(void)
 {
-	static const char *const directories[] = { "lower", "upper", "work", "tree" };
 	char tree[128], staging[160];
 	struct error e = { 0 };
+
+	snprintf(tree, sizeof tree, "%s/tree", scratch.path);
+	snprintf(staging, sizeof staging, "%s/tree/.staging", scratch.path);
+	cr_assert(eq(int, root_open(&root, tree, staging, &e), ERR_OK), "%s", e.text);
+}
+
+static void set_up(void)
+{
+	static const char *const directories[] = { "lower", "upper", "work", "tree", "between" };
 
 	umask(0);
 	scratch_make(&scratch);
@@ -64,18 +76,22 @@ static void set_up(void)
 	/* The old descriptor lies in the mounts from before. */
 	close(scratch.fd);
 	scratch.fd = open(scratch.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	snprintf(tree, sizeof tree, "%s/tree", scratch.path);
-	snprintf(staging, sizeof staging, "%s/tree/.staging", scratch.path);
-	cr_assert(eq(int, root_open(&root, tree, staging, &e), ERR_OK), "%s", e.text);
+	open_shown();
+}
+
+static void leave(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "%s/%s", scratch.path, name);
+	umount2(path, MNT_DETACH);
 }
 
 static void tear_down(void)
 {
-	char tree[128];
-
 	root_close(&root);
-	snprintf(tree, sizeof tree, "%s/tree", scratch.path);
-	umount2(tree, MNT_DETACH);
+	leave("tree");
+	leave("between");
 	scratch_remove(&scratch);
 }
 
@@ -168,6 +184,34 @@ Test(helper_layers, a_file_is_the_same_after_its_first_change)
 	cr_expect(eq(int, r.err, ERR_OK), "%s", r.why);
 	cr_expect(eq(int, fetch("file", file), ERR_OK));
 	expect_text("tree/file", "text+");
+}
+
+/* As where a container starts again and another mount has the number of its layers meanwhile. */
+static void mount_again(void)
+{
+	char between[128];
+
+	snprintf(between, sizeof between, "%s/between", scratch.path);
+	root_close(&root);
+	leave("tree");
+	cr_assert(eq(int, mount("none", between, "tmpfs", 0, NULL), 0), "%s", strerror(errno));
+	cr_assert(mount_layers(), "%s", strerror(errno));
+	open_shown();
+}
+
+Test(helper_layers, a_file_is_the_same_where_the_layers_are_mounted_again)
+{
+	const struct expect dir = same_as("dir");
+	const struct expect file = same_as("dir/file"), other = same_as("file");
+	struct change_result r;
+
+	mount_again();
+	cr_assert(ne(u64, same_as("dir/file").dev, file.dev));
+	r = apply_one(&CHANGE(APPEND, "dir/file", .parent = dir, .target = file, TEXT("+")));
+	cr_expect(eq(int, r.err, ERR_OK), "%s", r.why);
+	cr_expect(eq(int, fetch("dir/file", file), ERR_OK));
+	cr_expect(eq(int, fetch("dir/file", other), ERR_STALE));
+	expect_text("tree/dir/file", "text+");
 }
 
 Test(helper_layers, a_directory_is_the_same_after_the_first_change_in_it)
