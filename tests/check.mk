@@ -110,11 +110,13 @@ FAULT_TESTS   := tests/mount/e2b_crash_points.t
 HANDLE_TESTS  := tests/mount/events.t tests/mount/exec.t tests/mount/jobs.t tests/mount/stats.t
 # Docker is installed for these; they are in the sandboxes of a vendor.
 DOCKER_TESTS  := tests/mount/container.t
+# Connections and containers in trouble, minutes of it: for check-all, over each.
+COMMAND_LONG  := tests/mount/command_faults.t
 # Of programs of the user's own, whose sandboxes they make themselves.
-COMMAND_OWN   := tests/mount/ssh.t tests/mount/docker.t tests/mount/podman.t tests/mount/kubernetes.t
+COMMAND_OWN   := tests/mount/ssh.t tests/mount/docker.t tests/mount/podman.t tests/mount/kubernetes.t $(COMMAND_LONG)
 # For check-all alone: 200,000 files take half a minute to make and to remove, as does a gigabyte, a Debian takes minutes.
 LONG_TESTS    := tests/mount/e2b_many.t tests/mount/e2b_pending_memory.t $(ROOT_TESTS)
-SCRIPTS       := $(filter-out $(LONG_TESTS) $(FAULT_TESTS) $(DOCKER_TESTS) tests/mount/docker.t tests/mount/podman.t,$(wildcard tests/mount/*.t tests/install/*.t))
+SCRIPTS       := $(filter-out $(LONG_TESTS) $(FAULT_TESTS) $(DOCKER_TESTS) $(COMMAND_LONG) tests/mount/docker.t tests/mount/podman.t,$(wildcard tests/mount/*.t tests/install/*.t))
 
 # A helper and services that lie at random.
 HOSTILE_TESTS := tests/hostile/helper.t $(VENDORS:%=%:tests/hostile/vendor.t)
@@ -278,6 +280,9 @@ bare_tests = $(filter-out $(patsubst %,e2b:tests/mount/%.t,$(BARE_NOT) $(BARE_NO
 NOT_OF_DOCKER := answers bare ctl_create ctl_life ctl_list ctl_taken ctl_url ctl_with dead_link documents full_disk inherited layers lazy \
 	left_behind lying_links no_helper noexec oracle_self paused ports read_only skew small_save vendor_faults vendor_key
 DOCKER_SUITE   = $(patsubst %,docker:%,$(filter-out $(NOT_OF_DOCKER:%=tests/mount/%.t),$(ALL_VENDOR_TESTS)))
+# A host of OpenSSH's sshd as the sandbox: the same scripts, but those that `check` has run there in the same form.
+SSH_SUITE      = $(patsubst tests/mount/%.t,ssh:tests/mount/%.t,\
+	$(filter-out $(patsubst %,tests/mount/%.t,ctl_live $(NOT_OF_DOCKER) $(filter-out oracle,$(COMMAND_TESTS))),$(ALL_VENDOR_TESTS)))
 
 # The steps of a release, and what each gives to make. All are run, whichever fails; each one's time is told.
 #
@@ -287,14 +292,14 @@ DOCKER_SUITE   = $(patsubst %,docker:%,$(filter-out $(NOT_OF_DOCKER:%=tests/moun
 #	                      (oracle: a call takes some 10 ms there, so the long trace is E2B's; others have a tenth of it)
 #	process               nothing about a vendor, whose helper runs in the sandbox whatever HELPER is
 #	clang, sanitizers, jitter    neither fuzzers nor budgets; clang's code is the same in every vendor's sandbox
-RELEASE_STEPS := lint check conformance long fuzz oracle three-steps process mixing $(VENDORS) layers $(BARE_KINDS:%=bare-%) budgets fault-rounds sanitizers clang jitter answers hostile hostile-sanitizers \
+RELEASE_STEPS := lint check conformance long fuzz oracle three-steps process mixing $(VENDORS) ssh layers $(BARE_KINDS:%=bare-%) budgets fault-rounds sanitizers clang jitter answers hostile hostile-sanitizers \
 	distros containers faults threads threads-e2b stress soak mutants live
 STEPS         ?= $(RELEASE_STEPS)
 
 release_lint         = lint
 release_check        = check
 release_conformance  = conformance
-release_long         = test T="$(LONG_TESTS) $(PROCESSORS:%=contract:%) contract:ssh"
+release_long         = test T="$(LONG_TESTS) $(PROCESSORS:%=contract:%)"
 release_fuzz         = fuzz FUZZ_SECONDS=60
 release_oracle       = oracle ORACLE_OPS=50000 ORACLE_SEEDS=2
 release_three-steps  = test T="unit:cache:three_steps/* unit:cache:times/*" SANDBOXFS_CASES_STRIDE=10
@@ -303,6 +308,7 @@ release_mixing       = test MIXING_ROUNDS=10000 T="tests/mount/mixing.t e2b:test
 $(foreach v,$(VENDORS),$(eval release_$v = test PROVIDER=$v STRESS_SECONDS=60 STATUSES="400 401 403 404 500 502" \
 	LEVELS="error warn info" EDGE_COMMANDS=200 WHOLE=yes LAYERS_TRIED="overlay overlay,apart" \
 	ORACLE_OPS=$(if $(filter e2b,$v),20000,2000) T="$$(call left_of_vendor,$v)"))
+release_ssh          = test STRESS_SECONDS=60 ORACLE_OPS=20000 T="contract:ssh ssh:tests/mount/command_faults.t $(SSH_SUITE)"
 release_layers       = test LAYERS=overlay LAYERS_TRIED="$(LAYERS_ALL)" ORACLE_OPS=100000 T="$(LAYERED_TESTS)"
 $(foreach k,$(BARE_KINDS),$(eval release_bare-$k = test LAYERS=$k ORACLE_OPS=2000 T="$$(call bare_tests,$k)"))
 release_budgets      = budgets
@@ -315,7 +321,7 @@ release_clang        = test CC=clang T="$(filter-out $(VENDORS:%=%:%),$(COMPILED
 release_jitter       = test JITTER=1 T="$(COMPILED)"
 release_distros      = check-distros
 release_containers   = test T="$(DOCKER_TESTS:%=e2b:%) $(DOCKER_TESTS:%=aio:%) tests/mount/docker.t tests/mount/podman.t \
-	contract:docker \
+	contract:docker docker:tests/mount/command_faults.t \
 	$(DOCKER_SUITE)"
 release_faults       = check-faults
 release_threads      = check-threads

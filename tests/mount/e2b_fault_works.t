@@ -14,8 +14,8 @@ FAULT_KINDS='process|filesystem|files'
 . "$TOP/tests/support/tap_faults.sh"
 # shellcheck source=tests/support/tap_relay.sh
 . "$TOP/tests/support/tap_relay.sh"
-needs git tar
-WORKS=$TOP/tests/mount/works.py
+# shellcheck source=tests/support/tap_works.sh
+. "$TOP/tests/support/tap_works.sh"
 
 # ---- The faults ------------------------------------------------------------------------------------
 
@@ -54,69 +54,6 @@ disk_full               disk_has_room  some
 disk_read_only          disk_writable  some
 '
 
-# ---- A round ---------------------------------------------------------------------------------------
-
-# In the sandbox: what it refuses from the beginning leaves nothing to look at.
-has_begun() { test -e "$STORE/$round/git/.git/HEAD"; }
-
-status() { # FIELD
-	python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$MNT/.sandbox/status" "$1"
-}
-
-# What was refused is told once; and that the sandbox seems to be gone until the next attempt.
-settles() {
-	wait_until "$PATIENCE" settle
-}
-
-# whole NAME DIRECTORY...: what the works left there.
-whole() {
-	of=$1
-	shift
-	for place in "$@"; do
-		ok "$round: $of is whole in ${place%/*}" deadline "$PATIENCE" "$PYTHON" "$WORKS" check "$place" archive.tar "$of.report" $refused
-	done
-}
-
-# Sets `again`, the directory in which all went well. A machine may stall for longer than the time-out of this mount: another
-# try, of ten, has a directory of its own.
-work_again() {
-	for try in 1 2 3 4 5 6 7 8 9 10; do
-		again=$round.after.$try
-		deadline 300 "$PYTHON" "$WORKS" run "$MNT/$again" archive.tar >"$again.report"
-		said="$(grep -v ' ok$' "$again.report") $(grep -c ' ok$' "$again.report")"
-		[ "$said" != " 4" ] || break
-	done
-	is "$round: all work again" "$said" " 4"
-}
-
-in_trouble() { # BREAK MEND WHAT
-	round=$1 refused=
-	parked=$(status parked_changes)
-	began=$(date +%s)
-	deadline 300 "$PYTHON" "$WORKS" run "$MNT/$round" archive.tar >"$round.report" &
-	worker=$!
-	wait_until "$PATIENCE" has_begun
-	$1
-	wait_until "${FAULT_S:-3}" false
-	$2
-	wait $worker
-	is "$round: they come to an end" $? 0
-	is "$round: each of them" "$(wc -l <"$round.report")" 4
-	diag "$(cut -c 1-150 "$round.report")"
-	ok "$round: the sandbox has all that it takes" settles
-	[ "$3" = all ] || [ "$(status parked_changes)" = "$parked" ] || refused=refused
-	[ "$3" = some ] || is "$round: which is everything" "$(status pending_changes) $(status parked_changes)" "0 $parked" ||
-		diag "$(cat "$MNT/.sandbox/status")"
-	whole "$round" "$MNT/$round" "$STORE/$round"
-	is "$round: here is what is there" "$(deadline "$PATIENCE" diff -r --no-dereference "$MNT/$round" "$STORE/$round" 2>&1)" ""
-	work_again
-	ok "$round: and what they do arrives" settle
-	refused=
-	whole "$again" "$STORE/$again"
-	rm -rf "$STORE/$round" "$STORE/$round.after"*
-	diag "$round: $(($(date +%s) - began)) s"
-}
-
 # ---- The mount -------------------------------------------------------------------------------------
 
 # The sandboxes of the server are on a disk of their own, where that can be made.
@@ -127,13 +64,6 @@ own_disk() {
 
 leave_disk() {
 	[ -z "$DISK" ] || umount -l "$DISK"
-}
-
-make_archive() {
-	mkdir source && for n in $(seq 60); do
-		mkdir -p "source/d$((n % 7))" && seq "$n" $((n * 30)) >"source/d$((n % 7))/f$n"
-	done
-	tar -cf archive.tar source
 }
 
 vendor_start
@@ -155,7 +85,7 @@ while read -r break mend what <&4; do
 	case $break:$DISK in
 	:*) ;;
 	disk_*:) skip "$break" "needs a disk of its own" ;;
-	*) in_trouble "$break" "$mend" "$what" ;;
+	*) works_in_trouble "$break" "$mend" "$what" ;;
 	esac
 done 4<<END
 $TABLE

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What git, tar and SQLite do on a mount, all of it at once; e2b_fault_works.t looks at what is left of it.
+"""What git, tar and SQLite do on a mount, all of it at once; tap_works.sh looks at what is left of it.
 
 works.py run DIRECTORY ARCHIVE             works in DIRECTORY and prints for each: WORK COUNT RESULT; COUNT is how many steps or
                                            rows it was told are done, RESULT `ok` or what went wrong
@@ -59,7 +59,8 @@ def git_steps(place):
             lambda: git("commit", "-qam", "two"),
             lambda: git("checkout", "-q", "main"),
             lambda: git("gc", "-q"),
-            lambda: git("checkout", "-q", "other")]  # fmt: skip
+            lambda: git("checkout", "-q", "other"),
+            lambda: call(*GIT, "clone", "-q", "--no-local", tree, f"{place}/clone")]  # fmt: skip
 
 
 def tar_steps(place, archive):
@@ -124,7 +125,9 @@ def check_git(place, done, is_whole):
         assert len(call(*GIT, "-C", f"{place}/git", "log", "--format=%h", "other").split()) == 2
     if is_whole:
         # Which would write the index anew, after the look at what has arrived.
-        assert not call(*GIT, "--no-optional-locks", "-C", f"{place}/git", "status", "--porcelain")
+        for tree in "git", "clone":
+            assert not call(*GIT, "--no-optional-locks", "-C", f"{place}/{tree}", "status", "--porcelain")
+        call(*GIT, "-C", f"{place}/clone", "fsck", "--full")
 
 
 def check_tar(place, archive, is_whole):
