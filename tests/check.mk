@@ -277,12 +277,12 @@ bare_tests = $(filter-out $(patsubst %,e2b:tests/mount/%.t,$(BARE_NOT) $(BARE_NO
 
 # Containers of Docker's as sandboxes. Out stay scripts about a vendor's service, which makes, lists,
 # pauses and ends sandboxes, and about its test server, which has faults and layers.
-NOT_OF_DOCKER := answers bare ctl_create ctl_life ctl_list ctl_taken ctl_url ctl_with dead_link documents full_disk inherited layers lazy \
+NOT_OF_DOCKER := answers bare ctl_create ctl_life ctl_list ctl_live ctl_taken ctl_url ctl_with dead_link documents full_disk inherited layers lazy \
 	left_behind lying_links no_helper noexec oracle_self paused ports read_only skew small_save vendor_faults vendor_key
 DOCKER_SUITE   = $(patsubst %,docker:%,$(filter-out $(NOT_OF_DOCKER:%=tests/mount/%.t),$(ALL_VENDOR_TESTS)))
 # A host of OpenSSH's sshd as the sandbox: the same scripts, but those that `check` has run there in the same form.
 SSH_SUITE      = $(patsubst tests/mount/%.t,ssh:tests/mount/%.t,\
-	$(filter-out $(patsubst %,tests/mount/%.t,ctl_live $(NOT_OF_DOCKER) $(filter-out oracle,$(COMMAND_TESTS))),$(ALL_VENDOR_TESTS)))
+	$(filter-out $(patsubst %,tests/mount/%.t,$(NOT_OF_DOCKER) $(filter-out oracle,$(COMMAND_TESTS))),$(ALL_VENDOR_TESTS)))
 
 # The steps of a release, and what each gives to make. All are run, whichever fails; each one's time is told.
 #
