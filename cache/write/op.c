@@ -467,8 +467,7 @@ bool op_may_bring(const struct op *commit, const struct op *create, const struct
 	for (size_t n = 0; n < 2; n++) {
 		const struct op *q = parts[n];
 
-		if (q->state == OP_SENT || q->is_urgent || q->is_recovered || q->change.offset ||
-			q->failures != commit->failures ||
+		if (q->state == OP_SENT || q->change.offset || q->failures != commit->failures ||
 			strcmp(q->change.path, commit->change.path) != 0)
 			return false;
 	}

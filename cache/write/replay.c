@@ -301,6 +301,7 @@ enum err writeback_recover(struct writeback *p, struct error *e)
 	enum err kind = journal_each(p->journal, take_entry, &l, e);
 
 	tdestroy(l.commits, no_free);
+	writeback_bring_recovered(p);
 	number_all(p);
 	if (!kind)
 		kind = writeback_enter_named(p, e);

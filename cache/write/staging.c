@@ -110,8 +110,8 @@ static void bring_locked(struct writeback *p, struct op *commit)
 	struct inode_ops *b = commit->about.target->pending;
 	struct op *create = b->maker, *write;
 
-	if (!commit->moved[0] || !is_just_written(b, &write) ||
-		!op_may_bring(commit, create, write) ||
+	if (!commit->moved[0] || !is_just_written(b, &write) || create->is_urgent ||
+		(write && write->is_urgent) || !op_may_bring(commit, create, write) ||
 		!are_together(p, create, write ? write : commit) ||
 		!op_bring(commit, create, write))
 		return;

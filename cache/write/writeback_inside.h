@@ -310,6 +310,12 @@ void writeback_end_recovery_locked(struct writeback *p);
 /* Whether some of these ops change `i`, by whatever name. */
 bool writeback_recovered_changes_locked(const struct writeback *p, struct inode *i);
 
+/*
+ * Makes one change of those that make, write and commit a small file, where none of them has left
+ * (replay_whole.c). Called when the queue is loaded.
+ */
+void writeback_bring_recovered(struct writeback *p);
+
 /* ---- Ops of an earlier mount by name and number (replay_names.c) ---- */
 
 /* Enters all ops of the queue, in their order. Called before any other op is queued. */

@@ -1281,6 +1281,26 @@ Test(recover, each_of_many_changes_is_found_without_a_look_at_the_others)
 	expect_found_at_once(make_files);
 }
 
+/* As without a kill: each file was three changes, to make it, to write it and to name it. */
+Test(recover, a_small_file_of_which_nothing_left_is_one_change)
+{
+	struct cache_status status;
+	size_t count = 0;
+
+	make_held("first", false);
+	make_files(20);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	remount_held();
+	cache_get_status(far.cache, &status);
+	cr_expect(lt(u64, status.pending_changes, 30));
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, look(NULL, cache_root(far.cache), &count), ERR_OK));
+	cr_expect(eq(sz, count, 21));
+	distant_expect_text(&far, "of-20-19", "text");
+	cr_expect(eq(u64, distant_failed(&far), 0));
+}
+
 /* Saves files as a compiler and an editor do, in a directory that is moved in between. */
 static void make_renamed_files(unsigned count)
 {
