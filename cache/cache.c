@@ -166,6 +166,11 @@ static enum err drain_path(
 	return writeback_drain_path(c->writeback, call, i, e);
 }
 
+static enum err await_replay(struct cache *c, const struct call *call, struct error *e)
+{
+	return writeback_await_replay(c->writeback, call, e);
+}
+
 static enum err drain_to_audit(struct cache *c, const struct call *call, struct error *e)
 {
 	return writeback_drain_to_audit(c->writeback, call, e);
@@ -186,6 +191,7 @@ static void drop_fetched(struct cache *c, bool all)
 static const struct upcalls upcalls = {
 	.drain = drain,
 	.drain_path = drain_path,
+	.await_replay = await_replay,
 	.drain_to_audit = drain_to_audit,
 	.trouble = trouble,
 	.drop_fetched = drop_fetched,
@@ -329,6 +335,7 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 		end_opening(c);
 	else if (p->is_opened)
 		walk_open(c->walk);
+	writeback_opened(c->writeback);
 	*out = take(c);
 	return ERR_OK;
 }

@@ -302,6 +302,9 @@ enum err cache_lookup(struct cache *c, const struct call *call, struct inode *di
 	*negative_ms = 0;
 	if (strlen(name) > PATH_NAME_MAX)
 		return error_set(e, ERR_NAME_TOO_LONG, "a name of %zu bytes", strlen(name));
+	kind = writeback_await_replay(c->writeback, call, e);
+	if (kind)
+		return kind;
 	do {
 		l.is_last = ++tries == LOOKUP_TRIES;
 		l.again = false;

@@ -104,8 +104,12 @@ static enum err entries_held(struct cache *c, const struct call *call, struct in
 enum err cache_entries(struct cache *c, const struct call *call, struct inode *dir,
 	struct tree_entry **out, size_t *count, struct error *e)
 {
+	enum err kind = c->upcalls.await_replay(c, call, e);
+
+	if (kind)
+		return kind;
 	tree_hold(c->tree);
-	enum err kind = entries_held(c, call, dir, out, count, e);
+	kind = entries_held(c, call, dir, out, count, e);
 
 	tree_release(c->tree);
 	return kind;

@@ -44,6 +44,8 @@ struct upcalls {
 		struct cache *c, const struct call *call, struct inode *i, struct error *e);
 	enum err (*drain_path)(
 		struct cache *c, const struct call *call, struct inode *i, struct error *e);
+	/* Returns when the changes of an earlier mount are shown or answered. */
+	enum err (*await_replay)(struct cache *c, const struct call *call, struct error *e);
 	enum err (*drain_to_audit)(struct cache *c, const struct call *call, struct error *e);
 	/* The reason why nothing pending can be sent now; ERR_OK: none is known. */
 	enum err (*trouble)(struct cache *c, struct error *e);

@@ -250,6 +250,17 @@ static enum err await_recovered_locked(
 	return kind;
 }
 
+enum err writeback_await_replay(struct writeback *p, const struct call *call, struct error *e)
+{
+	if (!writeback_has_replay(p))
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	enum err kind = await_recovered_locked(p, call, e);
+
+	pthread_mutex_unlock(&p->lock);
+	return kind;
+}
+
 /* ---- Barriers ---- */
 
 enum err writeback_drain(
@@ -426,9 +437,10 @@ static uint64_t first_order_locked(const struct writeback *p)
 
 static enum err drain_all_locked(struct writeback *p, const struct call *call, struct error *e)
 {
+	/* Ops that are bound meanwhile get new orders. */
+	enum err kind = await_recovered_locked(p, call, e);
 	struct progress_deadline w = progress_deadline_of(p, call);
 	uint64_t last = p->orders;
-	enum err kind = ERR_OK;
 
 	expedite_all_locked(p);
 	while (!kind && first_order_locked(p) <= last)

@@ -468,8 +468,16 @@ static bool fits_in_sequence(const struct batch *b, const struct op *q)
 	return !b->count || q->sequence == (b->first_sequence ? b->first_sequence + b->count : 0);
 }
 
+/* An op that is to be bound to its inodes leaves when that is done. */
+static bool is_to_be_bound(const struct writeback *p, const struct op *q)
+{
+	return q->is_recovered && q->order > p->by_name_to && p->binding != BINDING_NONE;
+}
+
 static bool may_leave(const struct gatherer *g, const struct op *q)
 {
+	if (is_to_be_bound(g->p, q))
+		return false;
 	if (!fits_in_sequence(g->batch, q) || writeback_waits_aside(g->p, q))
 		return false;
 	if (g->is_plain && !is_plain(g->p, q))

@@ -5,7 +5,7 @@
 #include "cache/tree/tree.h"
 #include "cache/write/writeback.h"
 
-static void apply_local_locked(
+void writeback_show_contents_locked(
 	struct writeback *p, struct inode *i, const struct change *change, struct timespec now)
 {
 	struct tree_local_effect f = { .now = now, .is_forgotten = true };
@@ -91,7 +91,7 @@ static enum err write_locked(struct writeback *p, const struct call *call, struc
 	if (!kind)
 		kind = queue_write_locked(p, i, change, e);
 	if (!kind)
-		apply_local_locked(p, i, change, now);
+		writeback_show_contents_locked(p, i, change, now);
 	if (i->pending)
 		inode_ops_rest_locked(p, i->pending);
 	return kind;

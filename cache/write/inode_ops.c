@@ -91,20 +91,8 @@ bool writeback_leaves_alone_locked(const struct inode *i)
 	return !i->pending || i->pending->in_queue == i->pending->copied;
 }
 
-void writeback_enter_locked(struct writeback *p, struct op *q)
+static void take_inodes_locked(struct writeback *p, struct op *q)
 {
-	bool was_whole = writeback_is_whole(p);
-
-	q->order = ++p->orders;
-	q->since_ms = p->last_ms = monotonic_ms();
-	op_becomes(q, OP_QUEUED, q->state == OP_DEFERRED ? "released" : "made");
-	TAILQ_INSERT_TAIL(&p->queue, q, link);
-	p->changes++;
-	if (op_has_contents(q)) {
-		p->bytes += q->change.data_len;
-		p->unsent_bytes += q->change.data_len;
-	}
-	p->cost += op_cost(q);
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
 		struct inode *i = q->about.scope.inodes[n];
 
@@ -121,6 +109,23 @@ void writeback_enter_locked(struct writeback *p, struct op *q)
 			i->pending->copied_as = q->change.version;
 		}
 	}
+}
+
+void writeback_enter_locked(struct writeback *p, struct op *q)
+{
+	bool was_whole = writeback_is_whole(p);
+
+	q->order = ++p->orders;
+	q->since_ms = p->last_ms = monotonic_ms();
+	op_becomes(q, OP_QUEUED, q->state == OP_DEFERRED ? "released" : "made");
+	TAILQ_INSERT_TAIL(&p->queue, q, link);
+	p->changes++;
+	if (op_has_contents(q)) {
+		p->bytes += q->change.data_len;
+		p->unsent_bytes += q->change.data_len;
+	}
+	p->cost += op_cost(q);
+	take_inodes_locked(p, q);
 	if (op_replaces_made(q))
 		tree_mark_unsynced(p->cache->tree, q->about.target, 1);
 	if (!q->about.scope.has_local_effect) {
@@ -189,19 +194,8 @@ enum err writeback_touch_locked(struct writeback *p, struct op *q, struct inode 
 	return ERR_OK;
 }
 
-void writeback_remove_locked(struct writeback *p, struct op *q, enum op_state end, const char *why)
+static void let_inodes_go_locked(struct writeback *p, struct op *q)
 {
-	bool was_sent = q->state == OP_SENT;
-
-	op_becomes(q, end, why);
-	TAILQ_REMOVE(&p->queue, q, link);
-	p->changes--;
-	p->cost -= op_cost(q);
-	p->sent -= was_sent;
-	if (op_has_contents(q))
-		p->bytes -= q->change.data_len;
-	if (op_has_contents(q) && !was_sent)
-		p->unsent_bytes -= q->change.data_len;
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
 		struct inode *i = q->about.scope.inodes[n];
 
@@ -221,6 +215,45 @@ void writeback_remove_locked(struct writeback *p, struct op *q, enum op_state en
 	for (int n = 0; n < 2; n++)
 		if (q->moved[n])
 			tree_mark_unsynced(p->cache->tree, q->moved[n], -1);
+}
+
+bool writeback_bind_locked(struct writeback *p, struct op *q, const struct change_about *about)
+{
+	q->about = *about;
+	if (!touch(p, q)) {
+		rest_all(p, q);
+		q->about = (struct change_about){ 0 };
+		return false;
+	}
+	take_inodes_locked(p, q);
+	q->about.scope.has_local_effect = true;
+	tree_change_begins(p->cache->tree, &q->about.scope);
+	return true;
+}
+
+void writeback_unbind_locked(struct writeback *p, struct op *q)
+{
+	let_inodes_go_locked(p, q);
+	rest_all(p, q);
+	tree_change_ends(p->cache->tree, &q->about.scope);
+	q->about = (struct change_about){ 0 };
+	q->made = q->moved[0] = q->moved[1] = NULL;
+}
+
+void writeback_remove_locked(struct writeback *p, struct op *q, enum op_state end, const char *why)
+{
+	bool was_sent = q->state == OP_SENT;
+
+	op_becomes(q, end, why);
+	TAILQ_REMOVE(&p->queue, q, link);
+	p->changes--;
+	p->cost -= op_cost(q);
+	p->sent -= was_sent;
+	if (op_has_contents(q))
+		p->bytes -= q->change.data_len;
+	if (op_has_contents(q) && !was_sent)
+		p->unsent_bytes -= q->change.data_len;
+	let_inodes_go_locked(p, q);
 	if (op_replaces_made(q)) {
 		tree_mark_unsynced(p->cache->tree, q->about.target, -1);
 		tree_replacing(p->cache->tree, q->about.target, -1);

@@ -1,5 +1,6 @@
 /*
- * local_inside.h - declarations that the files of local.h share. No other file includes it.
+ * local_inside.h - declarations that the files of local.h and replay_bind.c share. No other file
+ * includes it.
  *
  * All functions but local_anything() and local_has_names() expect writeback.lock to be held.
  */
@@ -47,3 +48,21 @@ enum err local_check_staged(bool keep, const char *staged, const char *name, str
  */
 void local_show_dir(struct cache *c, struct inode *dir, int links);
 void local_show_links(struct cache *c, struct inode *i, int links);
+
+/* The inode that `q` makes, as the change says, and the directory that has it now. */
+enum err local_show_made_locked(struct writeback *p, struct op *q, const struct create_args *m,
+	struct inode *dir, const char *name, struct inode **out, struct error *e);
+void local_show_entry(
+	struct cache *c, const struct call *call, struct inode *dir, const struct create_args *m);
+
+struct local_move {
+	struct inode *dir, *dir2, *moved, *replaced; /* moved, replaced: pinned, or NULL */
+	const char *name, *name2;
+	uint32_t flags;
+};
+
+void local_show_renamed(struct cache *c, const struct local_move *m);
+/* Whether a directory moves: ops known by a path below it would not find their files again. */
+bool local_moves_dir(struct cache *c, const struct local_move *m);
+/* Whether no layer of the sandbox, and no directory that would be inside itself, is in the way. */
+bool local_are_movable(struct cache *c, const struct local_move *m);

@@ -55,7 +55,7 @@ static struct attr attr_to_be(
 	return attr;
 }
 
-static enum err show_made_locked(struct writeback *p, struct op *q, const struct create_args *m,
+enum err local_show_made_locked(struct writeback *p, struct op *q, const struct create_args *m,
 	struct inode *dir, const char *name, struct inode **out, struct error *e)
 {
 	struct cache *c = p->cache;
@@ -99,7 +99,7 @@ static enum err make_in_place_locked(struct writeback *p, const struct change *c
 
 	if (kind)
 		return kind;
-	kind = show_made_locked(p, q, m, dir, name, out, e);
+	kind = local_show_made_locked(p, q, m, dir, name, out, e);
 	if (kind)
 		take_back_locked(p, q);
 	return kind;
@@ -129,7 +129,7 @@ static enum err make_staged_locked(struct writeback *p, const struct change *cha
 	if (kind)
 		return kind;
 	q->may_wait = true;
-	kind = show_made_locked(p, q, m, dir, name, out, e);
+	kind = local_show_made_locked(p, q, m, dir, name, out, e);
 	if (!kind) {
 		bool may_replace = !m->exclusive && m->empties;
 
@@ -185,7 +185,7 @@ static enum err make_locked(struct writeback *p, struct inode *dir, const char *
 		p, &change, dir, name, m, out, e);
 }
 
-static void show_entry(
+void local_show_entry(
 	struct cache *c, const struct call *call, struct inode *dir, const struct create_args *m)
 {
 	const struct tree_local_effect f = { .now = cache_time_of_change(c),
@@ -220,7 +220,7 @@ enum err local_make(struct cache *c, const struct call *call, struct inode *dir,
 	if (*decided && !kind)
 		kind = make_locked(p, dir, name, m, &made, e);
 	if (*decided && !kind)
-		show_entry(c, call, dir, m);
+		local_show_entry(c, call, dir, m);
 	pthread_mutex_unlock(&p->lock);
 	if (!*decided || kind)
 		return kind;

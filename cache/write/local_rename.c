@@ -11,13 +11,7 @@
 
 /* ---- Renaming ---- */
 
-struct moving {
-	struct inode *dir, *dir2, *moved, *replaced; /* moved, replaced: pinned, or NULL */
-	const char *name, *name2;
-	uint32_t flags;
-};
-
-static void show_renamed(struct cache *c, const struct moving *m)
+void local_show_renamed(struct cache *c, const struct local_move *m)
 {
 	bool exchanges = m->flags & CHANGE_EXCHANGE;
 	bool moves_dir = m->dir != m->dir2 && local_is_dir(c, m->moved);
@@ -41,16 +35,16 @@ static void show_renamed(struct cache *c, const struct moving *m)
 }
 
 /* Whether a directory moves: ops known by a path below it would not find their files again. */
-static bool moves_dir(struct cache *c, const struct moving *m)
+bool local_moves_dir(struct cache *c, const struct local_move *m)
 {
 	return local_is_dir(c, m->moved) ||
 		(m->flags & CHANGE_EXCHANGE && local_is_dir(c, m->replaced));
 }
 
 /* A deferred commit has the path of the time when it was made. */
-static void release_moved(struct writeback *p, const struct moving *m)
+static void release_moved(struct writeback *p, const struct local_move *m)
 {
-	if (moves_dir(p->cache, m))
+	if (local_moves_dir(p->cache, m))
 		writeback_release_all_locked(p);
 	writeback_release_locked(p, m->moved);
 	if (m->replaced)
@@ -58,7 +52,7 @@ static void release_moved(struct writeback *p, const struct moving *m)
 }
 
 static enum err queue_rename_locked(
-	struct writeback *p, const struct moving *m, struct change *change, struct error *e)
+	struct writeback *p, const struct local_move *m, struct change *change, struct error *e)
 {
 	struct cache *c = p->cache;
 	const struct change_about about = { .scope.inodes = { m->dir, m->dir2, m->moved,
@@ -77,11 +71,11 @@ static enum err queue_rename_locked(
 	for (int n = 0; n < 2; n++)
 		if (q->moved[n])
 			tree_mark_unsynced(c->tree, q->moved[n], 1);
-	q->is_barrier = moves_dir(c, m);
+	q->is_barrier = local_moves_dir(c, m);
 	return ERR_OK;
 }
 
-static enum err rename_locked(struct writeback *p, const struct moving *m, struct error *e)
+static enum err rename_locked(struct writeback *p, const struct local_move *m, struct error *e)
 {
 	struct cache *c = p->cache;
 	struct change change = { .op = CHANGE_RENAME,
@@ -121,14 +115,15 @@ static enum err rename_locked(struct writeback *p, const struct moving *m, struc
 	if (!kind && keep)
 		tree_staged(c->tree, m->replaced, take(staged));
 	if (!kind)
-		show_renamed(c, m);
+		local_show_renamed(c, m);
 	if (replaces)
 		tree_removal_ends(c->tree, m->replaced);
 	return kind;
 }
 
 /* A directory that gets another parent is written to: its entry for the parent changes. */
-static enum err permission_of_new_parents(struct cache *c, const struct moving *m, struct error *e)
+static enum err permission_of_new_parents(
+	struct cache *c, const struct local_move *m, struct error *e)
 {
 	bool exchanges = m->flags & CHANGE_EXCHANGE;
 	enum err kind = ERR_OK;
@@ -142,7 +137,7 @@ static enum err permission_of_new_parents(struct cache *c, const struct moving *
 	return kind;
 }
 
-static enum err permission_to_rename(struct cache *c, const struct moving *m, struct error *e)
+static enum err permission_to_rename(struct cache *c, const struct local_move *m, struct error *e)
 {
 	enum err kind = local_check_name(m->name2, e);
 
@@ -166,28 +161,28 @@ static enum err permission_to_rename(struct cache *c, const struct moving *m, st
  * A directory is not renamed locally if the sandbox may refuse the rename: because of its layer, or
  * because the directory would be inside itself.
  */
-static bool are_movable(struct cache *c, const struct moving *m)
+bool local_are_movable(struct cache *c, const struct local_move *m)
 {
 	return tree_is_movable(c->tree, m->moved, m->dir2) &&
 		(!(m->flags & CHANGE_EXCHANGE) || tree_is_movable(c->tree, m->replaced, m->dir));
 }
 
 /* The kernel here has checked already that the types go together. */
-static bool may_rename(struct cache *c, const struct moving *m)
+static bool may_rename(struct cache *c, const struct local_move *m)
 {
 	if (!local_may(c, m->dir) || !local_may(c, m->dir2) || !m->moved ||
 		!local_is_known(c, m->moved))
 		return false;
 	if (!m->replaced)
-		return !(m->flags & CHANGE_EXCHANGE) && are_movable(c, m);
-	if (!are_movable(c, m) || m->moved == m->replaced || !local_is_known(c, m->replaced))
+		return !(m->flags & CHANGE_EXCHANGE) && local_are_movable(c, m);
+	if (!local_are_movable(c, m) || m->moved == m->replaced || !local_is_known(c, m->replaced))
 		return false;
 	return !local_is_dir(c, m->replaced) || m->flags & CHANGE_EXCHANGE ||
 		local_may(c, m->replaced);
 }
 
 /* Whether the names still stand for the same inodes as before the wait for the lock. */
-static bool is_as_it_was(struct cache *c, const struct moving *m)
+static bool is_as_it_was(struct cache *c, const struct local_move *m)
 {
 	struct inode *moved = tree_peek(c->tree, m->dir, m->name);
 	struct inode *replaced = tree_peek(c->tree, m->dir2, m->name2);
@@ -198,7 +193,7 @@ static bool is_as_it_was(struct cache *c, const struct moving *m)
 	return is;
 }
 
-static enum err local_moving(struct cache *c, const struct call *call, const struct moving *m,
+static enum err local_moving(struct cache *c, const struct call *call, const struct local_move *m,
 	bool *decided, struct error *e)
 {
 	struct writeback *p = c->writeback;
@@ -225,7 +220,7 @@ enum err local_rename(struct cache *c, const struct call *call, struct inode *di
 	*decided = local_has_names(c);
 	if (!*decided)
 		return ERR_OK;
-	const struct moving m = { .dir = dir,
+	const struct local_move m = { .dir = dir,
 		.dir2 = dir2,
 		.moved = tree_peek(c->tree, dir, name),
 		.replaced = tree_peek(c->tree, dir2, name2),

@@ -306,6 +306,8 @@ enum err writeback_recover(struct writeback *p, struct error *e)
 	if (!kind)
 		kind = writeback_enter_named(p, e);
 	p->is_recovering = p->changes > 0;
+	p->binding = p->changes ? BINDING_WAITS : BINDING_NONE;
+	p->by_name_to = writeback_last_by_name(p);
 	if (!kind && p->changes)
 		log_info(LOG_CACHE, "%llu changes of an earlier mount are sent now",
 			(unsigned long long)p->changes);
@@ -327,8 +329,22 @@ static bool has_inherited(const struct op *q)
 	return q;
 }
 
+void writeback_opened(struct writeback *p)
+{
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->lock);
+	if (p->binding == BINDING_WAITS)
+		p->binding = BINDING_DUE;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+}
+
 void writeback_end_recovery_locked(struct writeback *p)
 {
+	/* The listings are older than these ops. */
+	if (p->is_recovering && p->binding != BINDING_DONE && !writeback_has_recovered_locked(p))
+		tree_invalidate_below(p->cache->tree, tree_root(p->cache->tree));
 	if (!p->is_recovering || has_inherited(TAILQ_FIRST(&p->queue)))
 		return;
 	p->is_recovering = false;
@@ -346,7 +362,7 @@ bool writeback_is_recovering(struct writeback *p)
 	if (!p)
 		return false;
 	pthread_mutex_lock(&p->lock);
-	bool is = p->is_recovering;
+	bool is = p->is_recovering && p->binding != BINDING_DONE;
 
 	pthread_mutex_unlock(&p->lock);
 	return is;

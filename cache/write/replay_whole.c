@@ -12,7 +12,7 @@
 
 /* A staged file while the queue is looked through. */
 struct staged {
-	const char *path; /* of the change that makes the file; the key */
+	const char *path; /* the path of the change that makes the file, and the key */
 	struct op *create;
 	struct op *write; /* the only one, which has the contents of all writes so far; or NULL */
 	bool is_other;    /* something else was done to the file, or it is too large */

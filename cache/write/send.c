@@ -239,6 +239,8 @@ static void *send_all(void *context)
 
 	pthread_mutex_lock(&p->lock);
 	while (!p->stopping) {
+		if (writeback_is_to_bind_locked(p))
+			writeback_bind_all_locked(p);
 		int64_t look_ms = look_at_held_locked(p);
 
 		if (!batch_gather_locked(p, &b, &next_ms)) {

@@ -111,7 +111,17 @@ enum err writeback_drain_paths(
 
 /* Whether the journal had changes of an earlier mount, which may be answered by now. */
 bool writeback_has_replay(const struct writeback *p);
-/* Whether a change of an earlier mount, or one in its place, is not answered. */
+/*
+ * What came with the attach is dropped, and the sandbox may be asked for the directories that the
+ * changes of an earlier mount are about.
+ */
+void writeback_opened(struct writeback *p);
+/* Returns when the tree shows the changes of an earlier mount, or all of them are answered. */
+enum err writeback_await_replay(struct writeback *p, const struct call *call, struct error *e);
+/*
+ * Whether a change of an earlier mount, or one in its place, is not answered, and the tree does not
+ * show these changes.
+ */
 bool writeback_is_recovering(struct writeback *p);
 
 /*

@@ -131,6 +131,15 @@ struct inherited {
 	bool for_barrier;   /* no barrier has reported one */
 };
 
+/* Whether the ops of an earlier mount are to be bound to inodes (replay_bind.c). */
+enum binding_state {
+	BINDING_NONE,  /* there are none, or they cannot be bound: they are sent by their names */
+	BINDING_WAITS, /* for the end of what came with the attach (writeback_opened()) */
+	BINDING_DUE,   /* once those are answered that are sent by their names */
+	BINDING_UNDER_WAY,
+	BINDING_DONE,
+};
+
 struct writeback {
 	struct cache *cache;
 	struct journal *journal;
@@ -146,6 +155,9 @@ struct writeback {
 	uint64_t orders;    /* orders given out so far */
 	uint64_t recovered; /* the last order of an op of an earlier mount */
 	bool is_recovering; /* an op of an earlier mount, or in place of one, is not answered */
+	enum binding_state binding;
+	uint64_t by_name_to; /* the last order of an op that is sent without being bound */
+	unsigned bindings;   /* attempts so far */
 	/* The ops of an earlier mount, by name: buckets, a power of two; or NULL. */
 	struct named_list *named;
 	size_t named_room;
@@ -281,6 +293,10 @@ enum err writeback_set_locked(
 enum err writeback_set_unseen_locked(struct writeback *p, struct inode *i, struct change *change,
 	struct op **out, struct error *e);
 
+/* The tree shows the contents that `change` writes to `i`, and the time `now`. */
+void writeback_show_contents_locked(
+	struct writeback *p, struct inode *i, const struct change *change, struct timespec now);
+
 /* ---- Reads of pending contents (read_dirty.c, read_offline.c) ---- */
 
 /*
@@ -315,6 +331,26 @@ bool writeback_recovered_changes_locked(const struct writeback *p, struct inode 
  * (replay_whole.c). Called when the queue is loaded.
  */
 void writeback_bring_recovered(struct writeback *p);
+
+/* ---- Ops of an earlier mount that become ordinary ones (replay_bind.c) ---- */
+
+/*
+ * Lists the directories in which ops of an earlier mount change names (replay_dirs.c). false: not
+ * all of these directories can be known under a live stream. Without the lock.
+ */
+bool replay_list_dirs(struct writeback *p);
+/* The order of the last op that cannot be bound; 0: all may be. Called when the queue is loaded. */
+uint64_t writeback_last_by_name(struct writeback *p);
+bool writeback_is_to_bind_locked(const struct writeback *p);
+/* Gives up the lock meanwhile. The sandbox is asked for the directories that the ops are about. */
+void writeback_bind_all_locked(struct writeback *p);
+/*
+ * `q` of the queue touches the inodes of about->scope from now on. The caller applies the change to
+ * the tree. false: no memory, and nothing is changed.
+ */
+bool writeback_bind_locked(struct writeback *p, struct op *q, const struct change_about *about);
+/* The op touches no inode any more. */
+void writeback_unbind_locked(struct writeback *p, struct op *q);
 
 /* ---- Ops of an earlier mount by name and number (replay_names.c) ---- */
 

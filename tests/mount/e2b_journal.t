@@ -63,6 +63,46 @@ for name in one two; do
 	unmount
 done
 
+# ---- What a killed mount left is shown before it is sent ------------------------------------------
+
+pending() {
+	sed -n 's/.*"pending_changes": *\([0-9]*\).*/\1/p' "$MNT/.sandbox/status" | head -1
+}
+
+mount_sandbox many
+mkdir "$STORE/d" "$STORE/other"
+echo untouched >"$STORE/other/file"
+ls "$MNT/d" "$MNT/other" >/dev/null
+stalls
+python3 -c 'import sys
+for n in range(3000):
+    with open("%s/%d" % (sys.argv[1], n), "w") as f:
+        f.write("file %d\n" % n)' "$MNT/d"
+kill -9 "$DAEMON"
+wait "$DAEMON" 2>/dev/null
+tap_drop_mount "$MNT"
+vendor_request DELETE "$ADMIN/faults" >/dev/null
+# What had left goes through, and nothing behind it.
+vendor_request POST "$ADMIN/faults" \
+	'{"match":{"kind":"/files/","after":1,"times":0},"action":{"type":"stall"}}' >/dev/null
+mount_sandbox many
+expect_log '.*'
+is "all names are there" "$(find "$MNT/d" -type f | wc -l)" 3000
+is "and the last file's contents" "$(cat "$MNT/d/2999")" "file 2999"
+is "and what nobody touched" "$(cat "$MNT/other/file")" untouched
+ok "though the sandbox does not have the file" test ! -e "$STORE/d/2999"
+ok "and changes are pending" test "$(pending)" -gt 0
+echo theirs >"$STORE/d/2999"
+vendor_request DELETE "$ADMIN/faults" >/dev/null
+fails "the next barrier tells that somebody else made one of the files, too" settle
+is "whose contents stay" "$(cat "$STORE/d/2999")" theirs
+is "and ours are beside it" "$(cat "$STORE/d/2999.sandboxfs-conflict")" "file 2999"
+is "all others arrived" "$(cat "$STORE"/d/* | grep -c '^file ')" 3000
+is "and nothing is pending" "$(pending)" 0
+tap_umount "$MNT"
+wait "$DAEMON"
+is "the end of the mount tells that, too" $? 32
+
 # ---- The sandbox is deleted ------------------------------------------------------------------------
 
 status() { # FIELD

@@ -1150,14 +1150,16 @@ static void expect_root_is_shown(void)
 	cr_expect(eq(i64, attr.mtime.tv_nsec, st.st_mtim.tv_nsec));
 }
 
-/* Names and barriers wait; the root does not. */
+/* Names and barriers wait for what had left; the root does not. */
 Test(recover, the_next_mount_is_there_at_once_and_shows_no_names_from_before)
 {
 	struct cache_status status;
 	struct inode *root;
 	size_t count = 0;
+	unsigned before = distant_applies(&far);
 
 	make_held("f", false);
+	distant_await_applies(&far, before + 1);
 	distant_break_off(&far);
 	remount_held();
 	root = cache_root(far.cache);
@@ -1172,6 +1174,157 @@ Test(recover, the_next_mount_is_there_at_once_and_shows_no_names_from_before)
 	cr_expect(eq(int, faccessat(far.scratch.fd, "f", F_OK, 0), 0));
 	expect_root_is_shown();
 	cr_expect(eq(u64, distant_failed(&far), 0));
+}
+
+/* A mount under a stream of changes that sends nothing by itself. */
+static void remount_waiting(void)
+{
+	far.tells_changes = true;
+	distant_remount(&far, NULL);
+	distant_await_deciding(&far);
+	distant_gather_for(&far, AN_HOUR_MS);
+}
+
+/* The next mount, whose changes do not arrive. Returns how many requests with changes there were. */
+static unsigned remount_unheard(void)
+{
+	distant_break_off(&far);
+	distant_hold_applies(&far, true);
+	unsigned before = distant_applies(&far);
+
+	distant_remount_at_once(&far, NULL);
+	return before;
+}
+
+static void expect_shown(struct inode *dir, const char *name, const char *wanted)
+{
+	char text[64] = "";
+	struct inode *i = entry_of(dir, name);
+	size_t got = 0;
+	bool keep;
+
+	cr_assert(eq(int, cache_open(far.cache, NULL, i, O_RDONLY, &keep, NULL), ERR_OK));
+	cr_expect(eq(
+		int, cache_read(far.cache, NULL, i, 0, text, sizeof text - 1, &got, NULL), ERR_OK));
+	cr_expect(eq(str, text, (char *)wanted), "%s", name);
+	cache_close(far.cache, i);
+}
+
+static void make_text(struct inode *dir, const char *name, const char *text)
+{
+	const struct create_args file = { .op = CHANGE_CREATE, .mode = 0640, .opens = true };
+	struct cache_entry made;
+
+	cr_assert(eq(int, cache_make(far.cache, NULL, dir, name, &file, &made, NULL), ERR_OK));
+	cr_assert(eq(int, cache_open_made(far.cache, NULL, &made, O_RDWR, NULL), ERR_OK));
+	distant_write(&far, made.inode, 0, text);
+	cache_close(far.cache, made.inode);
+}
+
+/* Every kind of change that is shown before it is sent, one after another. */
+static void change_all_kinds(void)
+{
+	const struct create_args dir = { .op = CHANGE_MKDIR, .mode = 0755 };
+	const struct create_args link = { .op = CHANGE_SYMLINK, .text = "d/g" };
+	const struct change mode = { .set = SET_MODE, .mode = 0600 };
+	struct inode *root = cache_root(far.cache);
+	struct cache_entry made;
+
+	make_text(root, "new", "new text");
+	cr_assert(eq(int, cache_make(far.cache, NULL, root, "d", &dir, &made, NULL), ERR_OK));
+	make_text(made.inode, "g", "inside");
+	cr_assert(eq(int, cache_make(far.cache, NULL, root, "l", &link, &made, NULL), ERR_OK));
+	cr_assert(
+		eq(int, cache_setattr(far.cache, NULL, entry_of(root, "kept"), &mode, false, NULL),
+			ERR_OK));
+	cr_assert(eq(
+		int, cache_rename(far.cache, NULL, root, "moved", root, "there", 0, NULL), ERR_OK));
+	make_text(root, "save", "saved");
+	cr_assert(eq(
+		int, cache_rename(far.cache, NULL, root, "save", root, "over", 0, NULL), ERR_OK));
+	cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "gone", NULL), ERR_OK));
+	cr_assert(eq(int, cache_rename(far.cache, NULL, root, "d", root, "e", 0, NULL), ERR_OK));
+	cr_assert(eq(int,
+		cache_link(far.cache, NULL, entry_of(root, "kept"), root, "kept2", &made, NULL),
+		ERR_OK));
+}
+
+static void write_files_of_all_kinds(void)
+{
+	static const char *const names[] = { "kept", "moved", "over", "gone" };
+
+	for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+		scratch_write_text(&far.scratch, names[n], names[n]);
+}
+
+Test(recover, what_had_not_left_is_shown_before_it_is_sent)
+{
+	struct attr attr;
+	size_t count;
+
+	write_files_of_all_kinds();
+	remount_waiting();
+	change_all_kinds();
+	unsigned before = remount_unheard();
+	struct inode *root = cache_root(far.cache);
+
+	distant_await_applies(&far, before + 1);
+	cr_expect(eq(int, look(&brief, root, &count), ERR_OK));
+	cr_expect(eq(sz, count, 7));
+	expect_shown(root, "new", "new text");
+	expect_shown(root, "over", "saved");
+	expect_shown(entry_of(root, "e"), "g", "inside");
+	tree_attr(far.cache->tree, entry_of(root, "kept2"), &attr);
+	cr_expect(eq(u32, attr.mode & 07777, 0600));
+	cr_expect(eq(u32, attr.nlink, 2));
+	cr_expect(eq(u64, tree_expect(far.cache->tree, entry_of(root, "l")).ino, 0));
+	cr_expect(eq(u32, distant_applies(&far), before + 1));
+	cr_expect(eq(int, cache_sync(far.cache, &brief, NULL), ERR_TIMEOUT));
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	distant_expect_text(&far, "new", "new text");
+	distant_expect_text(&far, "e/g", "inside");
+	distant_expect_text(&far, "over", "saved");
+	distant_expect_text(&far, "there", "moved");
+	distant_expect_text(&far, "kept2", "kept");
+	cr_expect(ne(int, faccessat(far.scratch.fd, "gone", F_OK, 0), 0));
+	cr_expect(eq(u64, distant_failed(&far), 0));
+}
+
+/* What others changed since is sent by its name, and refused; what is behind it is shown. */
+Test(recover, what_others_changed_since_stays_and_what_is_behind_it_is_shown)
+{
+	scratch_write_text(&far.scratch, "f", "before");
+	remount_waiting();
+	distant_write(&far, open_there(), 0, "ours");
+	make_text(cache_root(far.cache), "new", "new text");
+	distant_break_off(&far);
+	scratch_write_text(&far.scratch, "f", "theirs, and longer");
+	distant_remount_at_once(&far, NULL);
+	expect_shown(cache_root(far.cache), "new", "new text");
+	cr_expect(ne(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	distant_expect_text(&far, "f", "theirs, and longer");
+	distant_expect_text(&far, "new", "new text");
+	cr_expect(eq(u64, distant_failed(&far), 1));
+}
+
+/* While the shown changes are on their way, others write over one of the files. */
+Test(recover, what_others_change_while_it_is_shown_is_not_overwritten)
+{
+	size_t count;
+
+	scratch_write_text(&far.scratch, "f", "before");
+	remount_waiting();
+	distant_write(&far, open_there(), 0, "ours");
+	unsigned before = remount_unheard();
+
+	cr_expect(eq(int, look(&brief, cache_root(far.cache), &count), ERR_OK));
+	distant_await_applies(&far, before + 1);
+	scratch_write_text(&far.scratch, "f", "theirs, and longer");
+	distant_hold_applies(&far, false);
+	cr_expect(ne(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	distant_expect_text(&far, "f", "theirs, and longer");
+	cr_expect(eq(u64, distant_failed(&far), 1));
 }
 
 /* The second cache is killed while it sends what the first one left. */
@@ -1297,6 +1450,7 @@ Test(recover, a_small_file_of_which_nothing_left_is_one_change)
 	distant_hold_applies(&far, false);
 	cr_expect(eq(int, look(NULL, cache_root(far.cache), &count), ERR_OK));
 	cr_expect(eq(sz, count, 21));
+	distant_remount(&far, NULL);
 	distant_expect_text(&far, "of-20-19", "text");
 	cr_expect(eq(u64, distant_failed(&far), 0));
 }
