@@ -217,6 +217,7 @@ struct sandbox_entry {
 	const char *id;
 	enum sandbox_state state;
 	int64_t expires_s;
+	int64_t age_s; /* seconds since it was made, by the vendor's clock; -1: not reported */
 	/* "key=value", ended by NULL; NULL: the vendor does not report labels */
 	const char *const *labels;
 	/*

@@ -25,3 +25,12 @@ bool labels_match(const struct sandbox_entry *entry, const char *const *wanted)
 			return false;
 	return true;
 }
+
+enum err labels_check(const char *provider, const struct sandbox_entry *entry,
+	const char *const *wanted, struct error *e)
+{
+	if (!wanted || entry->labels)
+		return ERR_OK;
+	return error_set(e, ERR_UNSUPPORTED,
+		"%s does not say which labels its sandboxes have; leave --label out", provider);
+}

@@ -205,7 +205,7 @@ static enum err aio_create(
 static enum err aio_list(const struct provider_config *cfg, const struct call *call,
 	sandbox_sink sink, void *context, struct error *e)
 {
-	struct sandbox_entry entry = { .state = SANDBOX_RUNNING, .expires_s = -1 };
+	struct sandbox_entry entry = { .state = SANDBOX_RUNNING, .expires_s = -1, .age_s = -1 };
 	char id[128];
 	enum err kind = aio_create(cfg, call, id, e);
 

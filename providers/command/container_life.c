@@ -278,7 +278,7 @@ static enum err tell(const struct listing *l, char *line, struct error *e)
 	if (kind || !is_ours)
 		return kind;
 	struct json_object *json = line ? json_tokener_parse(line) : NULL;
-	struct sandbox_entry entry = { .id = name + (*name == '/'), .expires_s = -1 };
+	struct sandbox_entry entry = { .id = name + (*name == '/'), .expires_s = -1, .age_s = -1 };
 
 	labels_add_object(&labels, json);
 	json_object_put(json);

@@ -357,6 +357,7 @@ enum err daytona_list(const struct rest *r, const struct call *call, sandbox_sin
 		.cursor = "&cursor=",
 		.items = "items",
 		.labels = "labels",
+		.made = "createdAt",
 		.next = "nextCursor" };
 
 	return rest_list_sandboxes(r, call, &list, read_listed, sink, context, e);

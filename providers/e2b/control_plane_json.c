@@ -104,7 +104,7 @@ static enum err read_listed(
 enum err plane_json_list(
 	const struct buf *body, int64_t now_s, sandbox_sink sink, void *context, struct error *e)
 {
-	static const struct rest_list list = { .labels = "metadata" };
+	static const struct rest_list list = { .labels = "metadata", .made = "startedAt" };
 	struct rest_listing listing = { sink, context };
 	AUTO_JSON struct json_object *array = NULL;
 

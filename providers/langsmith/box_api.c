@@ -273,6 +273,7 @@ enum err box_list(const struct rest *r, const struct call *call, sandbox_sink si
 		.items = "items",
 		.older_items = "sandboxes",
 		.labels = "labels",
+		.made = "created_at",
 		.may_lack_labels = true,
 		.next = "next_cursor" };
 

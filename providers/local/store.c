@@ -471,6 +471,13 @@ enum err local_store_create(char name[128], struct error *e)
 
 /* ---- Listing ---- */
 
+static int64_t age_s(int64_t made_s)
+{
+	int64_t now_s = time(NULL);
+
+	return now_s > made_s ? now_s - made_s : 0;
+}
+
 enum err local_store_list(sandbox_sink sink, void *context, struct error *e)
 {
 	AUTO_FREE char *path = NULL;
@@ -489,14 +496,18 @@ enum err local_store_list(sandbox_sink sink, void *context, struct error *e)
 	take_fd(&store);
 	for (struct dirent *entry; !kind && (entry = readdir(dir));) {
 		struct sandbox_entry sandbox = {
-			.id = entry->d_name, .state = SANDBOX_RUNNING, .expires_s = -1
+			.id = entry->d_name, .state = SANDBOX_RUNNING, .expires_s = -1, .age_s = -1
 		};
-		struct stat st;
+		struct statx st;
 
 		if (name_ok(entry->d_name) &&
-			!fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
-			S_ISDIR(st.st_mode))
+			!statx(dirfd(dir), entry->d_name, AT_SYMLINK_NOFOLLOW,
+				STATX_TYPE | STATX_BTIME, &st) &&
+			S_ISDIR(st.stx_mode)) {
+			if (st.stx_mask & STATX_BTIME)
+				sandbox.age_s = age_s(st.stx_btime.tv_sec);
 			kind = sink(context, &sandbox, e);
+		}
 	}
 	return kind;
 }

@@ -49,7 +49,8 @@ static enum err tell(const Modal__SandboxInfo *info, int64_t now_s, sandbox_sink
 		.state = SANDBOX_RUNNING,
 		.expires_s = !info->timeout_secs ? -1
 			: ends_s > now_s         ? ends_s - now_s
-						 : 0 };
+						 : 0,
+		.age_s = now_s > info->created_at ? now_s - (int64_t)info->created_at : 0 };
 
 	for (size_t i = 0; i < info->n_tags; i++)
 		labels_add(&labels, present(info->tags[i]->key), present(info->tags[i]->value));

@@ -12,6 +12,15 @@
 /* More than any account has: a server that goes on is faulty. */
 #define PAGES_MAX 1000
 
+/* As in struct sandbox_entry. A sandbox that was made after `now_s` is new. */
+static int64_t age_s(struct json_object *item, const char *made, int64_t now_s)
+{
+	int64_t made_ms = rest_integer(item, made, 0);
+	int64_t made_s = made_ms ? made_ms / 1000 : rest_seconds_until(rest_text(item, made, ""), 0);
+
+	return made_s <= 0 ? -1 : now_s > made_s ? now_s - made_s : 0;
+}
+
 static enum err pass_item(struct json_object *item, const struct rest_list *list, int64_t now_s,
 	rest_listed_read read, rest_listed_sink sink, void *context, struct buf *last,
 	struct error *e)
@@ -34,6 +43,7 @@ static enum err pass_item(struct json_object *item, const struct rest_list *list
 		entry = (struct sandbox_entry){ .id = one.id,
 			.state = one.state,
 			.expires_s = one.expires_s,
+			.age_s = age_s(item, list->made, now_s),
 			.labels = object || !list->may_lack_labels ? labels_list(&labels) : NULL };
 	return sink(context, &one, &entry, e);
 }

@@ -14,6 +14,8 @@ struct rest_list {
 	const char *items;       /* the member that has a page's sandboxes */
 	const char *older_items; /* older name of `items`, or NULL */
 	const char *labels;      /* the member of a sandbox that has its labels */
+	/* the member with the time when it was made: text, or milliseconds since 1970 */
+	const char *made;
 	/* the member that has the next page's cursor; NULL: `more` is used */
 	const char *next;
 	/* the member that is true before a next page, whose cursor is the last ID */

@@ -241,6 +241,7 @@ enum err devbox_list(const struct rest *r, const struct call *call, rest_listed_
 		.items = "devboxes",
 		.has_always_items = true,
 		.labels = "metadata",
+		.made = "create_time_ms",
 		.more = "has_more",
 		.flags = DEVBOX_FLAGS };
 

@@ -143,6 +143,27 @@ Test(control_plane_json, a_sandbox_that_cannot_be_read_hides_no_other)
 		"(e2b: the answer's domain makes no sense) cr "));
 }
 
+static enum err note_age(void *context, const struct sandbox_entry *entry, struct error *e)
+{
+	(void)e;
+	buf_printf(context, "%lld ", (long long)entry->age_s);
+	return ERR_OK;
+}
+
+/* NOW_S is 2026-01-02T03:04:05Z. */
+Test(control_plane_json, an_age_is_counted_from_the_start)
+{
+	struct buf body =
+		body_of("[{\"sandboxID\":\"a\",\"startedAt\":\"2026-01-02T03:03:05.9Z\"},"
+			"{\"sandboxID\":\"b\",\"startedAt\":\"2026-01-02T04:04:05Z\"},"
+			"{\"sandboxID\":\"c\",\"startedAt\":1767323035000},"
+			"{\"sandboxID\":\"d\",\"startedAt\":\"soon\"},{\"sandboxID\":\"e\"}]");
+	AUTO_BUF struct buf out = BUF_INIT(1000);
+
+	cr_assert(eq(int, plane_json_list(&body, NOW_S, note_age, &out, NULL), ERR_OK));
+	cr_expect(eq(str, (char *)buf_text(&out), "60 0 10 -1 -1 "));
+}
+
 static enum err note_labels(void *context, const struct sandbox_entry *entry, struct error *e)
 {
 	struct buf *out = context;

@@ -160,4 +160,21 @@ sandboxctl: local:two is in use; unmount it first" ctl delete local:/ local:two 
 	unmount
 fi
 
+# ---- gc ------------------------------------------------------------------------------------------
+
+[ "$PROVIDER" != local ] || ctl delete local:two
+mount_sandbox old
+old=$(echo "$SOURCE" | cut -d: -f1,2)
+says "gc wants to know which" 2 \
+	"sandboxctl: gc: which sandboxes: --older-than SECONDS, --label KEY=VALUE, or both" ctl gc "$PROVIDER"
+ok "the list has an age" sh -c '[ "$("$1" list "$2" --json | grep -o "\"age_s\": [0-9]*" | wc -l)" -ge 1 ]' - "$SANDBOXCTL" "$PROVIDER"
+says "no sandbox is that old" 0 "" ctl gc --older-than 1000000 "$PROVIDER"
+says "one that is mounted is kept" 0 "$old: kept: mounted on $MNT" ctl gc -o 0 "$PROVIDER"
+ok "and works" touch "$MNT/f"
+unmount
+says "--dry-run names it" 0 "$old" ctl gc -n -o 0 "$PROVIDER"
+like "and leaves it" "$(ctl list "$PROVIDER" --json)" "\"${old#*:}\""
+says "gc deletes it and says so" 0 "$old" ctl gc -o 0 "$PROVIDER"
+says "then none is left" 0 "[]" ctl list "$PROVIDER" --json
+
 done_testing

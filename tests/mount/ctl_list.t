@@ -73,7 +73,7 @@ fi
 # ---- list ----------------------------------------------------------------------------------------
 
 if [ "$PROVIDER" = local ]; then
-	says "none yet" 0 "SANDBOX  STATE  LIFE LEFT  LABELS" ctl list local
+	says "none yet" 0 "SANDBOX  STATE  LIFE LEFT  AGE  LABELS" ctl list local
 	says "none yet, as JSON" 0 "[]" ctl list local --json
 	says "an unknown provider" 1 \
 		"sandboxctl: 'nowhere:': unknown provider 'nowhere'; known: $("$SANDBOXCTL" --help | sed -n 's/.*Providers: //p')" \

@@ -79,6 +79,7 @@ extern const struct ctl_command ctl_create;
 extern const struct ctl_command ctl_list;
 extern const struct ctl_command ctl_info;
 extern const struct ctl_command ctl_delete;
+extern const struct ctl_command ctl_gc;
 extern const struct ctl_command ctl_pause;
 extern const struct ctl_command ctl_resume;
 extern const struct ctl_command ctl_extend;

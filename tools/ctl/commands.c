@@ -7,6 +7,7 @@ static const struct ctl_command *const commands[] = {
 	&ctl_list,
 	&ctl_info,
 	&ctl_delete,
+	&ctl_gc,
 	&ctl_pause,
 	&ctl_resume,
 	&ctl_extend,

@@ -28,8 +28,10 @@ static enum err extend_it(struct target *t, void *context, struct error *e)
 		kind = provider_info(t->provider, &t->call, &info, e);
 	if (!kind)
 		sandboxes_add(&r->sandboxes, t->source.ops->name,
-			&(struct sandbox_entry){
-				.id = info.id, .state = info.state, .expires_s = info.expires_s });
+			&(struct sandbox_entry){ .id = info.id,
+				.state = info.state,
+				.expires_s = info.expires_s,
+				.age_s = -1 });
 	return kind;
 }
 

@@ -29,14 +29,12 @@ struct listing {
 static enum err add(void *context, const struct sandbox_entry *entry, struct error *e)
 {
 	const struct listing *l = context;
+	const char *const *labels = (const char *const *)l->request->labels;
+	enum err kind = labels_check(l->provider, entry, labels, e);
 
-	if (l->request->labels && !entry->labels)
-		return error_set(e, ERR_UNSUPPORTED,
-			"%s does not say which labels its sandboxes have; leave --label out",
-			l->provider);
-	if (labels_match(entry, (const char *const *)l->request->labels))
+	if (!kind && labels_match(entry, labels))
 		sandboxes_add(l->sandboxes, l->provider, entry);
-	return ERR_OK;
+	return kind;
 }
 
 /* ---- The command ---- */

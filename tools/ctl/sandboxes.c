@@ -13,8 +13,8 @@ void sandboxes_init(struct sandboxes *s, bool is_json, bool has_labels)
 	*s = (struct sandboxes){ .is_json = is_json, .json = BUF_INIT(JSON_MAX) };
 	s->writer.out = &s->json;
 	table_init(&s->table,
-		(const char *const[]){
-			"SANDBOX", "STATE", "LIFE LEFT", has_labels ? "LABELS" : NULL, NULL });
+		(const char *const[]){ "SANDBOX", "STATE", "LIFE LEFT", has_labels ? "AGE" : NULL,
+			"LABELS", NULL });
 	json_put_open_list(&s->writer, NULL);
 }
 
@@ -27,14 +27,15 @@ void sandboxes_release(struct sandboxes *s)
 static void add_row(struct sandboxes *s, const char *provider, const struct sandbox_entry *entry)
 {
 	AUTO_BUF struct buf labels = BUF_INIT(LABELS_MAX);
-	char source[256], left[DURATION_TEXT_SIZE];
+	char source[256], left[DURATION_TEXT_SIZE], age[DURATION_TEXT_SIZE];
 
 	snprintf(source, sizeof source, "%s:%s", provider, entry->id);
 	duration_text(entry->expires_s, left);
+	duration_text(entry->age_s, age);
 	for (const char *const *label = entry->labels; label && *label; label++)
 		buf_printf(&labels, "%s%s", labels.len ? "," : "", *label);
 	table_add(&s->table,
-		(const char *const[]){ source, sandbox_state_word(entry->state), left,
+		(const char *const[]){ source, sandbox_state_word(entry->state), left, age,
 			labels.len ? buf_text(&labels) : "-" });
 }
 
@@ -60,6 +61,8 @@ void sandboxes_add(struct sandboxes *s, const char *provider, const struct sandb
 	}
 	json_put_open(&s->writer, NULL);
 	sandboxes_put(&s->writer, provider, entry);
+	if (entry->age_s >= 0)
+		json_put_integer(&s->writer, "age_s", entry->age_s);
 	json_put_close(&s->writer);
 }
 
