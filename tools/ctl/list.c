@@ -13,6 +13,8 @@
 
 /* With all providers: how long a program of the user's own may be silent. */
 #define PROGRAM_MS 5000
+/* With all providers: how long a sandbox is looked for where there is just one, often none. */
+#define SINGLE_MS 1000
 
 struct list_options {
 	const char *provider; /* NULL: all */
@@ -51,6 +53,8 @@ static enum err list_provider(struct listing *l, const char *provider, struct er
 		if (!t.call.progress_ms)
 			t.call.progress_ms = PROGRAM_MS;
 	}
+	if (!l->request->provider && t.source.ops->caps & PROVIDER_SINGLE && !t.call.progress_ms)
+		t.call.progress_ms = SINGLE_MS;
 	l->provider = t.source.ops->name;
 	return provider_list_sandboxes(t.source.ops, &t.config, &t.call, add, l, e);
 }
