@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/base/thread.h"
+#include "providers/client/outgoing.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -10,40 +11,22 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/uio.h>
 
 /* The most bytes that wait for one caller: a few of the largest frames. */
 #define UNREAD_MAX ((size_t)4 * 1024 * 1024)
 /* System calls in one direction before it is the other's turn. */
 #define TURN 16
-/* The most bytes of one write(2), so that the lock is soon free again. */
-#define WRITE_MAX ((size_t)256 * 1024)
-
-/*
- * A request that is being sent. Belongs to the link, since a frame once begun must be sent whole.
- */
-struct outgoing {
-	struct outgoing *next;
-	uint32_t id;
-	enum frame_type type;
-	struct buf payload;
-	size_t framed; /* bytes of the payload in frames up to the present one */
-	unsigned char header[FRAME_HEADER_SIZE];
-	size_t header_left, frame_left; /* left of the present frame */
-	bool is_begun;
-	bool is_dropped; /* ends with the present frame */
-};
 
 struct helper_link {
 	pthread_t thread;
 	int wake_fd; /* an eventfd: the state under the lock has changed */
 
 	pthread_mutex_t lock;
-	struct exchange *exchanges;    /* lock */
-	struct outgoing *first, *last; /* lock */
-	uint32_t last_id;              /* lock */
-	struct error broken;           /* lock; ERR_OK: the link is whole */
-	bool is_closing;               /* lock */
+	struct exchange *exchanges;  /* lock */
+	struct outgoing_queue queue; /* lock */
+	uint32_t last_id;            /* lock */
+	struct error broken;         /* lock; ERR_OK: the link is whole */
+	bool is_closing;             /* lock */
 	/* lock; `arriving` is complete and its exchange has no room */
 	bool is_held;
 
@@ -79,107 +62,12 @@ int64_t helper_link_received_ms(const struct helper_link *l)
 
 /* ---- Requests ---- */
 
-/* Takes the payload; NULL: it has none. */
-static struct outgoing *outgoing_new(enum frame_type type, struct buf *payload)
-{
-	struct outgoing *o = calloc(1, sizeof *o);
-
-	if (!o)
-		return NULL;
-	o->type = type;
-	if (payload) {
-		o->payload = *payload;
-		*payload = (struct buf)BUF_INIT(payload->max);
-	}
-	return o;
-}
-
-static void outgoing_free(struct outgoing *o)
-{
-	if (o)
-		buf_release(&o->payload);
-	free(o);
-}
-
-/* After `place`; NULL: at the end. */
-static void queue_locked(struct helper_link *l, struct outgoing *place, struct outgoing *o)
-{
-	if (!place)
-		place = l->last;
-	if (place) {
-		o->next = place->next;
-		place->next = o;
-	} else {
-		l->first = o;
-	}
-	if (l->last == place)
-		l->last = o;
-}
-
-static void unqueue_locked(struct helper_link *l, struct outgoing *o)
-{
-	struct outgoing **at = &l->first, *before = NULL;
-
-	while (*at != o) {
-		before = *at;
-		at = &before->next;
-	}
-	*at = o->next;
-	if (l->last == o)
-		l->last = before;
-	outgoing_free(o);
-}
-
-static struct outgoing *find_outgoing_locked(const struct helper_link *l, uint32_t id)
-{
-	for (struct outgoing *o = l->first; o; o = o->next)
-		if (o->id == id)
-			return o;
-	return NULL;
-}
-
 static struct exchange *find_exchange_locked(const struct helper_link *l, uint32_t id)
 {
 	for (struct exchange *x = l->exchanges; x; x = x->next)
 		if (x->id == id)
 			return x;
 	return NULL;
-}
-
-static void begin_frame(struct outgoing *o)
-{
-	size_t left = o->payload.len - o->framed;
-	size_t len = left < FRAME_PAYLOAD_MAX ? left : FRAME_PAYLOAD_MAX;
-	struct frame f = {
-		.type = len < left ? FRAME_MORE : o->type, .id = o->id, .len = (uint32_t)len
-	};
-
-	frame_encode(o->header, &f);
-	o->header_left = sizeof o->header;
-	o->frame_left = len;
-	o->framed += len;
-	o->is_begun = true;
-}
-
-/* One write(2) of the present frame; returns its result. */
-static ssize_t write_piece(int fd, struct outgoing *o)
-{
-	size_t len = o->frame_left < WRITE_MAX ? o->frame_left : WRITE_MAX;
-	struct iovec parts[2] = {
-		{ .iov_base = o->header + sizeof o->header - o->header_left,
-			.iov_len = o->header_left },
-		{ .iov_base = len ? o->payload.bytes + o->framed - o->frame_left : NULL,
-			.iov_len = len },
-	};
-	ssize_t sent = writev(fd, parts, 2);
-
-	if (sent > 0) {
-		size_t of_header = (size_t)sent < o->header_left ? (size_t)sent : o->header_left;
-
-		o->header_left -= of_header;
-		o->frame_left -= (size_t)sent - of_header;
-	}
-	return sent;
 }
 
 /* The requests that still wait to be sent have made progress. */
@@ -193,15 +81,15 @@ static void note_progress_locked(const struct helper_link *l)
 /* After a write: takes the first request out of the queue when its last frame has left. */
 static void finish_frame_locked(struct helper_link *l)
 {
-	struct outgoing *o = l->first;
+	struct outgoing *o = l->queue.first;
 	struct exchange *x;
 
-	if (o->header_left || o->frame_left || (o->framed < o->payload.len && !o->is_dropped))
+	if (!outgoing_is_sent(o))
 		return;
 	x = find_exchange_locked(l, o->id);
 	if (x)
 		x->is_sent = true;
-	unqueue_locked(l, o);
+	outgoing_remove(&l->queue, o);
 }
 
 static enum err write_some(struct helper_link *l, struct error *e)
@@ -210,12 +98,8 @@ static enum err write_some(struct helper_link *l, struct error *e)
 	ssize_t sent = 1;
 
 	pthread_mutex_lock(&l->lock);
-	for (int i = 0; i < TURN && l->first && sent > 0; i++) {
-		struct outgoing *o = l->first;
-
-		if (!o->header_left && !o->frame_left)
-			begin_frame(o);
-		sent = write_piece(l->to_fd, o);
+	for (int i = 0; i < TURN && l->queue.first && sent > 0; i++) {
+		sent = outgoing_write(l->queue.first, l->to_fd);
 		if (sent > 0) {
 			note_progress_locked(l);
 			finish_frame_locked(l);
@@ -389,7 +273,7 @@ static bool look(struct helper_link *l, struct pollfd p[3])
 	pthread_mutex_lock(&l->lock);
 	p[0] = (struct pollfd){ .fd = l->wake_fd, .events = POLLIN };
 	p[1] = (struct pollfd){ .fd = l->is_held ? -1 : l->from_fd, .events = POLLIN };
-	p[2] = (struct pollfd){ .fd = l->first ? l->to_fd : -1, .events = POLLOUT };
+	p[2] = (struct pollfd){ .fd = l->queue.first ? l->to_fd : -1, .events = POLLOUT };
 	goes_on = !l->is_closing;
 	pthread_mutex_unlock(&l->lock);
 	return goes_on;
@@ -425,8 +309,8 @@ static void break_link(struct helper_link *l, const struct error *why)
 {
 	pthread_mutex_lock(&l->lock);
 	l->broken = *why;
-	while (l->first)
-		unqueue_locked(l, l->first);
+	while (l->queue.first)
+		outgoing_remove(&l->queue, l->queue.first);
 	for (const struct exchange *x = l->exchanges; x; x = x->next)
 		wake(x->wake_fd);
 	pthread_mutex_unlock(&l->lock);
@@ -517,7 +401,7 @@ static uint32_t next_id_locked(struct helper_link *l)
 	do
 		l->last_id++;
 	while (!l->last_id || find_exchange_locked(l, l->last_id) ||
-		find_outgoing_locked(l, l->last_id));
+		outgoing_find(&l->queue, l->last_id));
 	return l->last_id;
 }
 
@@ -529,7 +413,7 @@ static enum err submit_locked(
 	x->id = request->id = x->cancel->id = next_id_locked(l);
 	x->next = l->exchanges;
 	l->exchanges = x;
-	queue_locked(l, NULL, request);
+	outgoing_add(&l->queue, NULL, request);
 	return ERR_OK;
 }
 
@@ -622,15 +506,15 @@ enum err exchange_next(
  */
 static void give_up_locked(struct exchange *x)
 {
-	struct outgoing *request = find_outgoing_locked(x->link, x->id);
+	struct outgoing *request = outgoing_find(&x->link->queue, x->id);
 
 	if (request && !request->is_begun) {
-		unqueue_locked(x->link, request);
+		outgoing_remove(&x->link->queue, request);
 		return;
 	}
 	if (request)
 		request->is_dropped = true;
-	queue_locked(x->link, request, take(x->cancel));
+	outgoing_add(&x->link->queue, request, take(x->cancel));
 	wake(x->link->wake_fd);
 }
 
