@@ -78,10 +78,9 @@ static void note_progress_locked(const struct helper_link *l)
 			wake(x->wake_fd);
 }
 
-/* After a write: takes the first request out of the queue when its last frame has left. */
-static void finish_frame_locked(struct helper_link *l)
+/* After a write: takes the request out of the queue when its last frame has left. */
+static void finish_frame_locked(struct helper_link *l, struct outgoing *o)
 {
-	struct outgoing *o = l->queue.first;
 	struct exchange *x;
 
 	if (!outgoing_is_sent(o))
@@ -95,14 +94,15 @@ static void finish_frame_locked(struct helper_link *l)
 static enum err write_some(struct helper_link *l, struct error *e)
 {
 	enum err kind = ERR_OK;
+	struct outgoing *o;
 	ssize_t sent = 1;
 
 	pthread_mutex_lock(&l->lock);
-	for (int i = 0; i < TURN && l->queue.first && sent > 0; i++) {
-		sent = outgoing_write(l->queue.first, l->to_fd);
+	for (int i = 0; i < TURN && sent > 0 && (o = outgoing_next(&l->queue)); i++) {
+		sent = outgoing_write(&l->queue, o, l->to_fd);
 		if (sent > 0) {
 			note_progress_locked(l);
-			finish_frame_locked(l);
+			finish_frame_locked(l, o);
 		} else if (sent < 0 && errno != EAGAIN && errno != EINTR) {
 			kind = error_set(e, ERR_UNREACHABLE, "the helper takes no more requests");
 		}
@@ -161,7 +161,8 @@ static void deliver(struct helper_link *l)
 
 static enum err check_type(const struct frame *f, struct error *e)
 {
-	if (f->type == FRAME_END || (f->type == FRAME_ITEMS && f->id))
+	if (f->type == FRAME_END || (f->type == FRAME_ITEMS && f->id) ||
+		(f->type == FRAME_RECEIVED && !f->id))
 		return ERR_OK;
 	return error_set(e, ERR_PROTOCOL, "the helper sent a request");
 }
@@ -182,10 +183,34 @@ static enum err begin_arrival(struct helper_link *l, struct error *e)
 	return ERR_OK;
 }
 
+/* A frame of id 0 is about the stream. */
+static struct buf payload_of(const struct arrival *a)
+{
+	return (struct buf){ .bytes = (unsigned char *)a->bytes, .len = a->len, .max = a->len };
+}
+
+static enum err take_report(struct helper_link *l, struct error *e)
+{
+	struct arrival *a = take(l->arriving);
+	struct buf in = payload_of(a);
+	uint32_t bytes;
+	enum err kind = wire_get_received(&in, &bytes, e);
+
+	free(a);
+	l->got = 0;
+	if (kind != ERR_OK)
+		return kind;
+	pthread_mutex_lock(&l->lock);
+	if (!window_note_received(&l->queue.window, bytes, monotonic_ms()))
+		kind = error_set(e, ERR_PROTOCOL, "the helper received more than was sent");
+	pthread_mutex_unlock(&l->lock);
+	return kind;
+}
+
 /* The helper's reason for stopping: every request fails with it. */
 static enum err last_words(const struct arrival *a, struct error *e)
 {
-	struct buf in = { .bytes = (unsigned char *)a->bytes, .len = a->len, .max = a->len };
+	struct buf in = payload_of(a);
 	struct error said = { 0 };
 	enum err kind = wire_get_end(&in, &said);
 
@@ -219,6 +244,8 @@ static enum err digest(struct helper_link *l, struct error *e)
 	}
 	if (l->got < l->frame.len)
 		return ERR_OK;
+	if (l->frame.type == FRAME_RECEIVED)
+		return take_report(l, e);
 	if (!l->frame.id)
 		return last_words(l->arriving, e);
 	deliver(l);
@@ -273,7 +300,7 @@ static bool look(struct helper_link *l, struct pollfd p[3])
 	pthread_mutex_lock(&l->lock);
 	p[0] = (struct pollfd){ .fd = l->wake_fd, .events = POLLIN };
 	p[1] = (struct pollfd){ .fd = l->is_held ? -1 : l->from_fd, .events = POLLIN };
-	p[2] = (struct pollfd){ .fd = l->queue.first ? l->to_fd : -1, .events = POLLOUT };
+	p[2] = (struct pollfd){ .fd = outgoing_next(&l->queue) ? l->to_fd : -1, .events = POLLOUT };
 	goes_on = !l->is_closing;
 	pthread_mutex_unlock(&l->lock);
 	return goes_on;
@@ -370,6 +397,7 @@ enum err helper_link_new(struct helper_link **out, int to_fd, int from_fd, struc
 	*l = (struct helper_link){
 		.to_fd = to_fd, .from_fd = from_fd, .wake_fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER
 	};
+	outgoing_init(&l->queue);
 	kind = start(l, e);
 	if (kind != ERR_OK) {
 		close_stream(l);
@@ -512,6 +540,8 @@ static void give_up_locked(struct exchange *x)
 		outgoing_remove(&x->link->queue, request);
 		return;
 	}
+	if (request && request != x->link->queue.present)
+		outgoing_remove(&x->link->queue, take(request));
 	if (request)
 		request->is_dropped = true;
 	outgoing_add(&x->link->queue, request, take(x->cancel));

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <sys/uio.h>
 
-/* The most bytes of one write(2), so that the link's lock is soon free again. */
-#define WRITE_MAX ((size_t)256 * 1024)
+/* A frame once begun must be sent whole: a quarter of a second at 2 Mbit/s. */
+#define PIECE_MAX ((size_t)64 * 1024)
 
 struct outgoing *outgoing_new(enum frame_type type, struct buf *payload)
 {
@@ -28,6 +28,12 @@ void outgoing_free(struct outgoing *o)
 }
 
 /* ---- The queue ---- */
+
+void outgoing_init(struct outgoing_queue *q)
+{
+	*q = (struct outgoing_queue){ 0 };
+	window_init(&q->window);
+}
 
 void outgoing_add(struct outgoing_queue *q, struct outgoing *place, struct outgoing *o)
 {
@@ -67,15 +73,39 @@ struct outgoing *outgoing_find(const struct outgoing_queue *q, uint32_t id)
 
 /* ---- Frames ---- */
 
+static bool is_large(const struct outgoing *o)
+{
+	return o->payload.len > PIECE_MAX;
+}
+
 static bool is_within_frame(const struct outgoing *o)
 {
 	return o->header_left || o->frame_left;
 }
 
+static struct outgoing *first_of(const struct outgoing_queue *q, bool is_of_large)
+{
+	struct outgoing *o = q->first;
+
+	while (o && is_large(o) != is_of_large)
+		o = o->next;
+	return o;
+}
+
+struct outgoing *outgoing_next(const struct outgoing_queue *q)
+{
+	struct outgoing *large = window_has_room(&q->window) ? first_of(q, true) : NULL;
+	struct outgoing *other = first_of(q, false);
+
+	if (q->present)
+		return q->present;
+	return !other || (large && q->passed >= PIECE_MAX) ? large : other;
+}
+
 static void begin_frame(struct outgoing *o)
 {
 	size_t left = o->payload.len - o->framed;
-	size_t len = left < FRAME_PAYLOAD_MAX ? left : FRAME_PAYLOAD_MAX;
+	size_t len = left < PIECE_MAX ? left : PIECE_MAX;
 	struct frame f = {
 		.type = len < left ? FRAME_MORE : o->type, .id = o->id, .len = (uint32_t)len
 	};
@@ -87,26 +117,33 @@ static void begin_frame(struct outgoing *o)
 	o->is_begun = true;
 }
 
-ssize_t outgoing_write(struct outgoing *o, int fd)
+/* After a write of `sent` bytes. */
+static void note_sent(struct outgoing_queue *q, struct outgoing *o, size_t sent)
+{
+	size_t of_header = sent < o->header_left ? sent : o->header_left;
+
+	o->header_left -= of_header;
+	o->frame_left -= sent - of_header;
+	q->passed = is_large(o) ? 0 : q->passed + sent;
+	q->present = is_within_frame(o) ? o : NULL;
+	window_note_sent(&q->window, sent, monotonic_ms());
+}
+
+ssize_t outgoing_write(struct outgoing_queue *q, struct outgoing *o, int fd)
 {
 	if (!is_within_frame(o))
 		begin_frame(o);
 
-	size_t len = o->frame_left < WRITE_MAX ? o->frame_left : WRITE_MAX;
 	struct iovec parts[2] = {
 		{ .iov_base = o->header + sizeof o->header - o->header_left,
 			.iov_len = o->header_left },
-		{ .iov_base = len ? o->payload.bytes + o->framed - o->frame_left : NULL,
-			.iov_len = len },
+		{ .iov_base = o->frame_left ? o->payload.bytes + o->framed - o->frame_left : NULL,
+			.iov_len = o->frame_left },
 	};
 	ssize_t sent = writev(fd, parts, 2);
 
-	if (sent > 0) {
-		size_t of_header = (size_t)sent < o->header_left ? (size_t)sent : o->header_left;
-
-		o->header_left -= of_header;
-		o->frame_left -= (size_t)sent - of_header;
-	}
+	if (sent > 0)
+		note_sent(q, o, (size_t)sent);
 	return sent;
 }
 

@@ -1,10 +1,14 @@
 /*
  * outgoing.h - the requests that are on their way to a helper, in their order; for link.c.
  *
+ * A large request leaves in small frames, as far as the window lets it, and others may go between
+ * them: a read does not wait for an upload. Large requests keep their order.
+ *
  * Not locked: the link's lock guards a queue and all that is in it.
  */
 #pragma once
 
+#include "providers/client/window.h"
 #include "providers/helper/wire.h"
 
 #include <sys/types.h>
@@ -24,7 +28,13 @@ struct outgoing {
 
 struct outgoing_queue {
 	struct outgoing *first, *last;
+	struct outgoing *present; /* a frame of it is being written; NULL: none is */
+	/* bytes of other requests since the last frame of a large one, which has its turn, too */
+	size_t passed;
+	struct window window;
 };
+
+void outgoing_init(struct outgoing_queue *q);
 
 /* Takes the payload; NULL: it has none. NULL without memory. */
 struct outgoing *outgoing_new(enum frame_type type, struct buf *payload);
@@ -36,7 +46,9 @@ void outgoing_add(struct outgoing_queue *q, struct outgoing *place, struct outgo
 void outgoing_remove(struct outgoing_queue *q, struct outgoing *o);
 struct outgoing *outgoing_find(const struct outgoing_queue *q, uint32_t id);
 
-/* One write(2) of the present frame, or of the next one; its result. */
-ssize_t outgoing_write(struct outgoing *o, int fd);
+/* The request whose frame is to be written now; NULL: there is none, or the window is full. */
+struct outgoing *outgoing_next(const struct outgoing_queue *q);
+/* One write(2) of the present frame, or of the next one, of outgoing_next(); its result. */
+ssize_t outgoing_write(struct outgoing_queue *q, struct outgoing *o, int fd);
 /* Whether nothing of the request is left to be sent. */
 bool outgoing_is_sent(const struct outgoing *o);

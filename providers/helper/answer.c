@@ -219,6 +219,7 @@ static enum err do_request(struct speaker *s, const struct stream_request *r, st
 	case FRAME_COMMAND: return do_command(s, &r->payload, e);
 	case FRAME_STOP: return do_stop(s, &r->payload, e);
 	case FRAME_MORE:
+	case FRAME_RECEIVED:
 	case FRAME_CANCEL:
 	case FRAME_ITEMS:
 	case FRAME_END:

@@ -284,9 +284,8 @@ static enum err take_request(struct server *s, struct stream_request *r, struct 
 
 static enum err serve_requests(struct server *s, struct error *e)
 {
-	struct inlet in = {
-		.fd = s->options->in_fd, .bytes = s->options->bytes, .len = s->options->len
-	};
+	struct inlet in = INLET_INIT(.fd = s->options->in_fd, .bytes = s->options->bytes,
+		.len = s->options->len, .reports = s->options->is_once ? NULL : &s->out);
 	struct stream_request r = { .payload = BUF_INIT(WIRE_REQUEST_MAX) };
 	bool at_end = false;
 	enum err kind;
@@ -300,6 +299,7 @@ static enum err serve_requests(struct server *s, struct error *e)
 			break;
 	}
 	buf_release(&r.payload);
+	inlet_release(&in);
 	return kind;
 }
 

@@ -1,6 +1,7 @@
 #include "providers/helper/stream.h"
 
 #include "providers/base/base64.h"
+#include "providers/base/cleanup.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -37,6 +38,19 @@ static ssize_t read_some(struct inlet *in, unsigned char *dst, size_t len)
 	return got;
 }
 
+/* A client that reads no answers is noticed where one is sent. */
+static void note_received(struct inlet *in, size_t bytes)
+{
+	AUTO_BUF struct buf payload = BUF_INIT(sizeof(uint32_t));
+
+	in->unreported += bytes;
+	if (!in->reports || in->unreported < RECEIVED_BYTES)
+		return;
+	if (wire_put_received(&payload, (uint32_t)in->unreported))
+		outlet_send(in->reports, FRAME_RECEIVED, 0, &payload, NULL);
+	in->unreported = 0;
+}
+
 /* *got < len: the stream ended. */
 static enum err read_full(
 	struct inlet *in, unsigned char *dst, size_t len, size_t *got, struct error *e)
@@ -49,6 +63,7 @@ static enum err read_full(
 		if (n == 0)
 			break;
 		*got += (size_t)n;
+		note_received(in, (size_t)n);
 	}
 	return ERR_OK;
 }
@@ -87,48 +102,72 @@ static enum err read_payload(
 	return ERR_OK;
 }
 
-/* Whether this frame may come while the request `partial` (0: none) lacks its last frame. */
-static enum err check_frame(const struct frame *f, uint32_t partial, struct error *e)
+static enum err check_frame(const struct inlet *in, const struct frame *f, struct error *e)
 {
-	if (f->type == FRAME_ITEMS || f->type == FRAME_END)
+	if (f->type == FRAME_ITEMS || f->type == FRAME_END || f->type == FRAME_RECEIVED)
 		return error_set(e, ERR_PROTOCOL, "an answer among the requests");
 	if (f->id == 0)
 		return error_set(e, ERR_PROTOCOL, "a request without an id");
-	if (partial && f->id != partial)
+	if (f->type == FRAME_MORE && in->partial_id && f->id != in->partial_id)
 		return error_set(e, ERR_PROTOCOL, "request %u inside request %u", (unsigned)f->id,
-			(unsigned)partial);
+			(unsigned)in->partial_id);
+	return ERR_OK;
+}
+
+/* After the last frame of the partial request. */
+static void take_partial(struct inlet *in, struct buf *out)
+{
+	struct buf whole = in->partial;
+
+	in->partial = *out;
+	*out = whole;
+}
+
+/* Reads a frame's payload. *is_whole: `out` is a request. */
+static enum err take_frame(struct inlet *in, const struct frame *f, struct stream_request *out,
+	bool *is_whole, struct error *e)
+{
+	bool is_part = f->type == FRAME_MORE || f->id == in->partial_id;
+	enum err kind = read_payload(in, f, is_part ? &in->partial : &out->payload, e);
+
+	*is_whole = !is_part;
+	out->type = f->type;
+	out->id = f->id;
+	if (kind != ERR_OK || !is_part)
+		return kind;
+	*is_whole = f->type != FRAME_MORE && f->type != FRAME_CANCEL;
+	if (*is_whole)
+		take_partial(in, &out->payload);
+	if (f->type != FRAME_MORE)
+		buf_reset(&in->partial);
+	in->partial_id = f->type == FRAME_MORE ? f->id : 0;
 	return ERR_OK;
 }
 
 enum err inlet_next(struct inlet *in, struct stream_request *out, bool *at_end, struct error *e)
 {
-	uint32_t partial = 0;
-
 	buf_reset(&out->payload);
-	for (;;) {
+	for (bool is_whole = false; !is_whole;) {
 		struct frame f;
 		enum err kind = read_header(in, &f, at_end, e);
 
 		if (kind == ERR_OK && *at_end)
-			return partial ? error_set(e, ERR_PROTOCOL, "the requests end inside one")
-				       : ERR_OK;
+			return in->partial_id
+				? error_set(e, ERR_PROTOCOL, "the requests end inside one")
+				: ERR_OK;
 		if (kind == ERR_OK)
-			kind = check_frame(&f, partial, e);
+			kind = check_frame(in, &f, e);
 		if (kind == ERR_OK)
-			kind = read_payload(in, &f, &out->payload, e);
+			kind = take_frame(in, &f, out, &is_whole, e);
 		if (kind != ERR_OK)
 			return kind;
-		if (f.type == FRAME_CANCEL && partial) {
-			buf_reset(&out->payload);
-			partial = 0;
-		} else if (f.type == FRAME_MORE) {
-			partial = f.id;
-		} else {
-			out->type = f.type;
-			out->id = f.id;
-			return ERR_OK;
-		}
 	}
+	return ERR_OK;
+}
+
+void inlet_release(struct inlet *in)
+{
+	buf_release(&in->partial);
 }
 
 /* ---- Output ---- */

@@ -12,11 +12,24 @@
 
 #include <pthread.h>
 
+struct outlet;
+
 struct inlet {
 	int fd;                     /* -1: all input is in `bytes` */
 	const unsigned char *bytes; /* not yet read */
 	size_t len;
+	struct outlet *reports; /* where FRAME_RECEIVED goes; NULL: nothing is reported */
+	size_t unreported;      /* bytes received since the last report */
+	/* the request that lacks its last frame; 0: none does */
+	uint32_t partial_id;
+	struct buf partial;
 };
+
+/* An inlet of the other fields. */
+#define INLET_INIT(...)                                                                            \
+	{                                                                                          \
+		.partial = BUF_INIT(WIRE_REQUEST_MAX), __VA_ARGS__                                 \
+	}
 
 struct stream_request {
 	enum frame_type type;
@@ -30,6 +43,7 @@ struct stream_request {
  * input is no stream of requests.
  */
 enum err inlet_next(struct inlet *in, struct stream_request *out, bool *at_end, struct error *e);
+void inlet_release(struct inlet *in);
 
 struct outlet {
 	int fd;

@@ -45,6 +45,20 @@ enum err frame_decode(const unsigned char in[FRAME_HEADER_SIZE], struct frame *o
 	return ERR_OK;
 }
 
+bool wire_put_received(struct buf *out, uint32_t bytes)
+{
+	enc_u32(out, bytes);
+	return !out->failed;
+}
+
+enum err wire_get_received(const struct buf *in, uint32_t *bytes, struct error *e)
+{
+	struct decoder d = decoder_at(in, 0);
+
+	*bytes = dec_u32(&d);
+	return decoder_check_end(&d, "a report of received bytes", e);
+}
+
 bool wire_put_hello(struct buf *out, const struct hello *hello)
 {
 	const struct identity *who = &hello->identity;

@@ -19,14 +19,16 @@
  *      9  3 bytes   zero
  *     12  u32       length of the payload
  *
- * A request may span frames: all but its last have type FRAME_MORE, and they follow one another.
- * Only the request's own FRAME_CANCEL may come instead of the next, and drops the request. Answers
- * are streamed: any number of item frames (FRAME_ITEMS, each holding whole records) and then one
+ * A request may span frames: all but its last have type FRAME_MORE. Only whole requests of one
+ * frame may come between them. The request's own FRAME_CANCEL instead of its next frame drops the
+ * request. Answers are streamed: any number of item frames (FRAME_ITEMS, each holding whole records) and then one
  * FRAME_END with the verb's own result.
  *
  * An empty FRAME_ITEMS is a sign of life, sent while a request is in work; a last one may still
  * come after the end. A sign of life of id 0 says that a helper that was started for one request
- * still waits for the request. A FRAME_END of id 0 says why the helper stops reading.
+ * still waits for the request. A FRAME_END of id 0 says why the helper stops reading. On a stream the
+ * helper reports with FRAME_RECEIVED, id 0, how many bytes of requests it has received since its last
+ * report: at least every RECEIVED_BYTES.
  */
 #pragma once
 
@@ -34,10 +36,12 @@
 #include "providers/helper/command.h"
 #include "providers/verbs.h"
 
-#define WIRE_VERSION      15
+#define WIRE_VERSION      16
 #define FRAME_HEADER_SIZE 16
 /* One piece of data with its record. */
 #define FRAME_PAYLOAD_MAX (VERB_DATA_MAX + 256 * 1024)
+/* The bytes of one report: a tenth of a second at 1 Mbit/s. */
+#define RECEIVED_BYTES ((size_t)16 * 1024)
 /* A whole request, all frames together. */
 #define WIRE_REQUEST_MAX (64 * 1024 * 1024)
 /* A whole request with the headers of its frames. */
@@ -71,6 +75,7 @@ enum frame_type {
 	FRAME_END,      /* answer: the verb's result, the last frame of an id */
 	FRAME_COMMAND,  /* answer: pieces, the last of them the state of the command */
 	FRAME_STOP,     /* request: ends a command; no records */
+	FRAME_RECEIVED, /* answer: a number of bytes */
 	FRAME_TYPE_END, /* one past the last */
 };
 
@@ -83,6 +88,9 @@ struct frame {
 void frame_encode(unsigned char out[FRAME_HEADER_SIZE], const struct frame *f);
 enum err frame_decode(
 	const unsigned char in[FRAME_HEADER_SIZE], struct frame *out, struct error *e);
+
+bool wire_put_received(struct buf *out, uint32_t bytes);
+enum err wire_get_received(const struct buf *in, uint32_t *bytes, struct error *e);
 
 /* The helper's description of itself. */
 struct hello {

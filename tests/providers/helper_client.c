@@ -480,6 +480,80 @@ Test(helper_client, a_call_cancelled_while_it_is_sent_ends_at_a_frame)
 	cr_expect(eq(int, scene.seen, 1));
 }
 
+/* Receives a request in pieces; answers another between them, and only then reports what came. */
+static void play_overtaken(void)
+{
+	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX), report = BUF_INIT(100);
+	struct frame large = receive_request(), f = large;
+	uint32_t received = FRAME_HEADER_SIZE + large.len;
+
+	cancel_throw(&scene.cancel);
+	for (;;) {
+		cr_assert(receive(&f, &payload));
+		received += FRAME_HEADER_SIZE + f.len;
+		if (f.id != large.id)
+			break;
+	}
+	scene.seen = large.type == FRAME_MORE && received < MIB;
+	say_end(f.id, ERR_BUSY, "overtook");
+	do {
+		buf_reset(&report);
+		wire_put_received(&report, received);
+		say(FRAME_RECEIVED, 0, &report);
+		cr_assert(receive(&f, &payload));
+		received = FRAME_HEADER_SIZE + f.len;
+	} while (f.type == FRAME_MORE);
+	say_end(f.id, ERR_IO, "whole");
+	wait_for_end();
+}
+
+static void *apply_much(void *context)
+{
+	AUTO_FREE unsigned char *bytes = calloc(1, MIB);
+	struct change changes[3];
+	enum err *kind = context;
+
+	for (size_t i = 0; i < COUNT(changes); i++)
+		changes[i] = CHANGE(WRITE, "f", .data = bytes, .data_len = MIB);
+	*kind = apply(&patient, changes, COUNT(changes), NULL);
+	return NULL;
+}
+
+Test(helper_client, a_small_request_does_not_wait_for_a_large_one)
+{
+	struct pollfd begun = { .events = POLLIN };
+	enum err kind = ERR_OK;
+	pthread_t thread;
+	size_t entries;
+
+	cr_assert(eq(int, scene_open(play_overtaken, NULL), ERR_OK));
+	cr_assert(pthread_create(&thread, NULL, apply_much, &kind) == 0);
+	begun.fd = scene.cancel.fd;
+	cr_assert(eq(int, poll(&begun, 1, -1), 1));
+	cr_expect(eq(int, list(&patient, &entries, NULL), ERR_BUSY));
+	pthread_join(thread, NULL);
+	cr_expect(eq(int, kind, ERR_IO));
+	cr_expect(eq(int, scene.seen, 1));
+}
+
+static void play_false_report(void)
+{
+	AUTO_BUF struct buf report = BUF_INIT(100);
+
+	receive_request();
+	wire_put_received(&report, 1000000);
+	say(FRAME_RECEIVED, 0, &report);
+	wait_for_end();
+}
+
+Test(helper_client, a_report_of_more_than_was_sent_breaks_the_stream)
+{
+	size_t entries;
+
+	cr_assert(eq(int, scene_open(play_false_report, NULL), ERR_OK));
+	cr_expect(eq(int, list(&patient, &entries, NULL), ERR_PROTOCOL));
+}
+
 static void play_cut_frame(void)
 {
 	struct frame f = receive_request();

@@ -211,6 +211,25 @@ Test(serve, a_request_in_pieces_is_one_and_a_cancelled_one_none)
 	cr_expect(faccessat(room.scratch.fd, "whole", F_OK, 0) == 0);
 }
 
+Test(serve, a_whole_request_may_come_between_the_pieces_of_another)
+{
+	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
+	struct buf half;
+
+	put_create(&payload, "whole");
+	half = (struct buf){ .bytes = payload.bytes, .len = payload.len / 2 };
+	add_frame(&requests, FRAME_MORE, 1, &half);
+	add_hello(&requests, 2);
+	add_frame(&requests, FRAME_CANCEL, 2, NULL);
+	half.bytes += half.len;
+	half.len = payload.len - half.len;
+	add_frame(&requests, FRAME_APPLY, 1, &half);
+	cr_expect(eq(int, shoot(false, NULL), ERR_OK));
+	cr_expect(eq(int, next_end(2, NULL), ERR_OK));
+	cr_expect(eq(int, next_end(1, NULL), ERR_OK));
+	cr_expect(faccessat(room.scratch.fd, "whole", F_OK, 0) == 0);
+}
+
 Test(serve, a_request_that_makes_no_sense_fails_alone)
 {
 	AUTO_BUF struct buf nonsense = BUF_INIT(100);
@@ -279,7 +298,7 @@ static void put_answer(struct buf *out)
 static void put_interleaved(struct buf *out)
 {
 	add_frame(out, FRAME_MORE, 1, NULL);
-	add_list(out, 2);
+	add_frame(out, FRAME_MORE, 2, NULL);
 }
 
 static void put_endless(struct buf *out)

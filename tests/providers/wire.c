@@ -497,6 +497,21 @@ static struct buf put_end(void)
 	return out;
 }
 
+static struct buf put_received(void)
+{
+	struct buf out = BUF_INIT(FRAME_PAYLOAD_MAX);
+
+	cr_assert(wire_put_received(&out, 16385));
+	return out;
+}
+
+static enum err decode_received(const struct buf *in, struct error *e)
+{
+	uint32_t bytes;
+
+	return wire_get_received(in, &bytes, e);
+}
+
 static const struct {
 	const char *name;
 	struct buf (*put)(void);
@@ -527,6 +542,7 @@ static const struct {
 	{ "watch item", put_watch_item, decode_watch_event, false },
 	{ "hello", put_hello, decode_hello, true },
 	{ "end", put_end, wire_get_end, true },
+	{ "received", put_received, decode_received, true },
 };
 
 /*
@@ -619,7 +635,7 @@ Test(wire, a_header_lies_as_the_page_says)
 	unsigned char header[FRAME_HEADER_SIZE];
 
 	frame_encode(header, &(struct frame){ FRAME_LIST, 0x04030201, 0x00030201 });
-	cr_assert(memcmp(header, "SbX\x0f\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
+	cr_assert(memcmp(header, "SbX\x10\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
 }
 
 Test(wire, a_header_that_is_wrong_anywhere_is_refused)
@@ -631,7 +647,7 @@ Test(wire, a_header_that_is_wrong_anywhere_is_refused)
 	} rows[] = {
 		{ 0, 's', "not a frame" },
 		{ 2, 'Y', "not a frame" },
-		{ 3, WIRE_VERSION + 1, "version 16" },
+		{ 3, WIRE_VERSION + 1, "version 17" },
 		{ 3, 0, "version 0" },
 		{ 8, 0, "type" },
 		{ 8, FRAME_TYPE_END, "type" },
