@@ -148,6 +148,32 @@ is "and what is written is there" "$(cat "$STORE/later")" later
 unmount
 no_connection_is_left
 
+# ---- A slow uplink -----------------------------------------------------------------------------------
+
+tap_prefix="slow: "
+# shellcheck source=tests/support/tap_relay.sh
+. "$TOP/tests/support/tap_relay.sh"
+start_relay slow "127.0.0.1:$SSHD_PORT"
+sed "s/]:$SSHD_PORT /]:$(relay_port slow) /" "$SSHD_DIR/known_hosts" >slow_hosts
+cat slow_hosts >>"$SSHD_DIR/known_hosts"
+pending_bytes() {
+	python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["pending_bytes"])' "$MNT/.sandbox/status"
+}
+direct=$SSHD_PORT
+SSHD_PORT=$(relay_port slow)
+mount_sandbox slow
+SSHD_PORT=$direct
+as_owner sh -c 'mkdir "$1/d" && echo here >"$1/d/file"' - "$STORE"
+tell_relay slow bandwidth 2
+head -c 8000000 /dev/zero >"$MNT/large"
+ok "a large file begins to leave" wait_until "$PATIENCE" sh -c '[ -n "$(find "$1" -name "n-*" -size +0)" ]' - "$STORE"
+is "meanwhile a small one is read" "$(cat "$MNT/d/file")" here
+ok "which does not wait for the large one" [ "$(pending_bytes)" -gt 0 ]
+tell_relay slow bandwidth 0
+settle
+is "that arrives, too" "$(wc -c <"$STORE/large")" 8000000
+unmount
+
 # ---- What sshfs users have in fstab ------------------------------------------------------------------
 
 tap_prefix="fstab: "
