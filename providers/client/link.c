@@ -37,6 +37,7 @@ struct helper_link {
 	unsigned char header[FRAME_HEADER_SIZE];
 	struct frame frame;
 	size_t got;               /* bytes so far of the header, or of the payload */
+	uint32_t unreported;      /* bytes received since the last report */
 	struct arrival *arriving; /* NULL: the header is being read */
 };
 
@@ -219,6 +220,23 @@ static enum err last_words(const struct arrival *a, struct error *e)
 	return error_set(e, kind, "the helper ended: %s", said.text);
 }
 
+/* A report that has not left waits for the next: no more than one is in the queue. */
+static void report_received(struct helper_link *l)
+{
+	AUTO_BUF struct buf payload = BUF_INIT(sizeof l->unreported);
+	struct outgoing *report;
+
+	if (l->unreported < RECEIVED_BYTES || !wire_put_received(&payload, l->unreported))
+		return;
+	pthread_mutex_lock(&l->lock);
+	report = outgoing_find(&l->queue, 0) ? NULL : outgoing_new(FRAME_RECEIVED, &payload);
+	if (report) {
+		outgoing_add(&l->queue, NULL, report);
+		l->unreported = 0;
+	}
+	pthread_mutex_unlock(&l->lock);
+}
+
 /* One read(2); returns its result, or 0 when the stream has ended. */
 static ssize_t read_piece(struct helper_link *l)
 {
@@ -228,7 +246,9 @@ static ssize_t read_piece(struct helper_link *l)
 
 	if (got > 0) {
 		l->got += (size_t)got;
+		l->unreported += (uint32_t)got;
 		l->received_ms = monotonic_ms();
+		report_received(l);
 	}
 	return got;
 }

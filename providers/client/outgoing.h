@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "providers/client/window.h"
+#include "providers/helper/window.h"
 #include "providers/helper/wire.h"
 
 #include <sys/types.h>

@@ -93,12 +93,33 @@ static enum err do_list(struct speaker *s, const struct buf *request, struct err
 	return kind == ERR_OK ? helper_list(s->root, &list, say_list_item, s, e) : kind;
 }
 
-static enum err say_fetch_piece(void *context, const struct fetch_piece *piece, struct error *e)
+static enum err say_whole_piece(struct speaker *s, const struct fetch_piece *piece, struct error *e)
 {
-	struct speaker *s = context;
 	size_t before = s->items.len;
 
 	return end_record(s, wire_put_fetch_piece(&s->items, piece), before, e);
+}
+
+/*
+ * Contents leave in records of the size of a frame, so that another answer passes them. Hashes of one
+ * piece are not longer than that.
+ */
+static enum err say_fetch_piece(void *context, const struct fetch_piece *piece, struct error *e)
+{
+	struct fetch_piece part = *piece;
+	enum err kind = ERR_OK;
+
+	if (piece->kind != FETCH_DATA)
+		return say_whole_piece(context, piece, e);
+	for (size_t at = 0; kind == ERR_OK && at < piece->len; at += part.len) {
+		size_t left = piece->len - at;
+
+		part.offset = piece->offset + at;
+		part.bytes = (const unsigned char *)piece->bytes + at;
+		part.len = left < ITEMS_ENOUGH ? left : ITEMS_ENOUGH;
+		kind = say_whole_piece(context, &part, e);
+	}
+	return kind;
 }
 
 static enum err do_fetch(struct speaker *s, const struct buf *request, struct error *e)

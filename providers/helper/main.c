@@ -142,7 +142,7 @@ static enum err take_file(struct arguments *a, struct error *e)
 	enum err kind;
 
 	signal(SIGPIPE, SIG_IGN);
-	outlet_init(&signs, STDOUT_FILENO, a->is_armoured);
+	outlet_init(&signs, STDOUT_FILENO, a->is_armoured, false);
 	kind = await_requests(&a->file, &signs, &a->requests, &a->held, e);
 	outlet_release(&signs);
 	a->has_requests = true;

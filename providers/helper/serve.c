@@ -285,7 +285,7 @@ static enum err take_request(struct server *s, struct stream_request *r, struct 
 static enum err serve_requests(struct server *s, struct error *e)
 {
 	struct inlet in = INLET_INIT(.fd = s->options->in_fd, .bytes = s->options->bytes,
-		.len = s->options->len, .reports = s->options->is_once ? NULL : &s->out);
+		.len = s->options->len, .peer = s->options->is_once ? NULL : &s->out);
 	struct stream_request r = { .payload = BUF_INIT(WIRE_REQUEST_MAX) };
 	bool at_end = false;
 	enum err kind;
@@ -373,7 +373,7 @@ static void server_init(struct server *s, const struct serve_options *options)
 {
 
 	*s = (struct server){ .options = options, .lock = PTHREAD_MUTEX_INITIALIZER };
-	outlet_init(&s->out, options->out_fd, options->is_armoured);
+	outlet_init(&s->out, options->out_fd, options->is_armoured, !options->is_once);
 	s->out.file = options->file;
 	condition_init(&s->changed);
 }
@@ -390,6 +390,7 @@ static enum err serve_all(struct server *s, struct error *e)
 	struct error why = { 0 };
 	enum err kind = serve_requests(s, &why);
 
+	outlet_open_window(&s->out);
 	if (!s->options->is_once)
 		stop_all_but_changes(s);
 	wait_all(s);

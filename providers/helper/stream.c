@@ -10,6 +10,8 @@
 
 /* Bytes in one line of armour: 1024 characters, which any tool that reads lines can hold. */
 #define ARMOUR_LINE 768
+/* The largest frame that waits for no window. */
+#define PASSING_MAX ((size_t)16 * 1024)
 
 /* ---- Input ---- */
 
@@ -44,10 +46,10 @@ static void note_received(struct inlet *in, size_t bytes)
 	AUTO_BUF struct buf payload = BUF_INIT(sizeof(uint32_t));
 
 	in->unreported += bytes;
-	if (!in->reports || in->unreported < RECEIVED_BYTES)
+	if (!in->peer || in->unreported < RECEIVED_BYTES)
 		return;
 	if (wire_put_received(&payload, (uint32_t)in->unreported))
-		outlet_send(in->reports, FRAME_RECEIVED, 0, &payload, NULL);
+		outlet_send(in->peer, FRAME_RECEIVED, 0, &payload, NULL);
 	in->unreported = 0;
 }
 
@@ -104,9 +106,12 @@ static enum err read_payload(
 
 static enum err check_frame(const struct inlet *in, const struct frame *f, struct error *e)
 {
-	if (f->type == FRAME_ITEMS || f->type == FRAME_END || f->type == FRAME_RECEIVED)
+	bool is_report = f->type == FRAME_RECEIVED && in->peer;
+
+	if (f->type == FRAME_ITEMS || f->type == FRAME_END ||
+		(f->type == FRAME_RECEIVED && !is_report))
 		return error_set(e, ERR_PROTOCOL, "an answer among the requests");
-	if (f->id == 0)
+	if ((f->id == 0) != is_report)
 		return error_set(e, ERR_PROTOCOL, "a request without an id");
 	if (f->type == FRAME_MORE && in->partial_id && f->id != in->partial_id)
 		return error_set(e, ERR_PROTOCOL, "request %u inside request %u", (unsigned)f->id,
@@ -121,6 +126,19 @@ static void take_partial(struct inlet *in, struct buf *out)
 
 	in->partial = *out;
 	*out = whole;
+}
+
+static enum err take_report(struct inlet *in, const struct frame *f, struct error *e)
+{
+	AUTO_BUF struct buf payload = BUF_INIT(FRAME_PAYLOAD_MAX);
+	uint32_t bytes;
+	enum err kind = read_payload(in, f, &payload, e);
+
+	if (kind == ERR_OK)
+		kind = wire_get_received(&payload, &bytes, e);
+	if (kind == ERR_OK && !outlet_note_received(in->peer, bytes))
+		kind = error_set(e, ERR_PROTOCOL, "the client received more than was sent");
+	return kind;
 }
 
 /* Reads a frame's payload. *is_whole: `out` is a request. */
@@ -158,7 +176,8 @@ enum err inlet_next(struct inlet *in, struct stream_request *out, bool *at_end, 
 		if (kind == ERR_OK)
 			kind = check_frame(in, &f, e);
 		if (kind == ERR_OK)
-			kind = take_frame(in, &f, out, &is_whole, e);
+			kind = f.type == FRAME_RECEIVED ? take_report(in, &f, e)
+							: take_frame(in, &f, out, &is_whole, e);
 		if (kind != ERR_OK)
 			return kind;
 	}
@@ -172,18 +191,53 @@ void inlet_release(struct inlet *in)
 
 /* ---- Output ---- */
 
-void outlet_init(struct outlet *o, int fd, bool is_armoured)
+void outlet_init(struct outlet *o, int fd, bool is_armoured, bool is_windowed)
 {
 	*o = (struct outlet){ .fd = fd,
 		.is_armoured = is_armoured,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
-		.text = BUF_INIT(2 * (FRAME_HEADER_SIZE + FRAME_PAYLOAD_MAX)) };
+		.text = BUF_INIT(2 * (FRAME_HEADER_SIZE + FRAME_PAYLOAD_MAX)),
+		.window_lock = PTHREAD_MUTEX_INITIALIZER,
+		.has_room = PTHREAD_COND_INITIALIZER,
+		.is_windowed = is_windowed };
+	window_init(&o->window);
 }
 
 void outlet_release(struct outlet *o)
 {
 	buf_release(&o->text);
 	pthread_mutex_destroy(&o->lock);
+	pthread_cond_destroy(&o->has_room);
+	pthread_mutex_destroy(&o->window_lock);
+}
+
+bool outlet_note_received(struct outlet *o, uint32_t bytes)
+{
+	bool is_right;
+
+	pthread_mutex_lock(&o->window_lock);
+	is_right = window_note_received(&o->window, bytes, monotonic_ms());
+	pthread_cond_broadcast(&o->has_room);
+	pthread_mutex_unlock(&o->window_lock);
+	return is_right;
+}
+
+void outlet_open_window(struct outlet *o)
+{
+	pthread_mutex_lock(&o->window_lock);
+	o->is_windowed = false;
+	pthread_cond_broadcast(&o->has_room);
+	pthread_mutex_unlock(&o->window_lock);
+}
+
+/* A frame that is not large passes those that wait: a client waits for little more than this. */
+static void enter_window(struct outlet *o, size_t len)
+{
+	pthread_mutex_lock(&o->window_lock);
+	while (o->is_windowed && len > PASSING_MAX && !window_has_room(&o->window))
+		pthread_cond_wait(&o->has_room, &o->window_lock);
+	window_note_sent(&o->window, len, monotonic_ms());
+	pthread_mutex_unlock(&o->window_lock);
 }
 
 bool stream_write(int fd, struct iovec parts[2])
@@ -251,6 +305,7 @@ enum err outlet_send(struct outlet *o, enum frame_type type, uint32_t id, const 
 	enum err kind;
 
 	frame_encode(header, &(struct frame){ .type = type, .id = id, .len = (uint32_t)len });
+	enter_window(o, sizeof header + len);
 	pthread_mutex_lock(&o->lock);
 	if (!o->is_broken)
 		o->is_broken = !(o->file && !is_sign_of_life ? answer_file_add(o->file, parts)

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "providers/helper/answer_file.h"
+#include "providers/helper/window.h"
 #include "providers/helper/wire.h"
 
 #include <pthread.h>
@@ -18,8 +19,9 @@ struct inlet {
 	int fd;                     /* -1: all input is in `bytes` */
 	const unsigned char *bytes; /* not yet read */
 	size_t len;
-	struct outlet *reports; /* where FRAME_RECEIVED goes; NULL: nothing is reported */
-	size_t unreported;      /* bytes received since the last report */
+	/* of a stream: gets the client's reports, and sends ours; NULL: there are none */
+	struct outlet *peer;
+	size_t unreported; /* bytes received since the last report */
 	/* the request that lacks its last frame; 0: none does */
 	uint32_t partial_id;
 	struct buf partial;
@@ -56,9 +58,20 @@ struct outlet {
 	pthread_mutex_t lock;
 	bool is_broken;  /* under the lock */
 	struct buf text; /* the armour; under the lock */
+
+	/* Large frames wait for the window; never held during a write. */
+	pthread_mutex_t window_lock;
+	pthread_cond_t has_room; /* with window_lock */
+	struct window window;    /* window_lock */
+	bool is_windowed;        /* window_lock */
 };
 
-void outlet_init(struct outlet *o, int fd, bool is_armoured);
+/* `is_windowed`: of a stream, whose client reports what it has received. */
+void outlet_init(struct outlet *o, int fd, bool is_armoured, bool is_windowed);
+/* The client's report. false: more than was sent. */
+bool outlet_note_received(struct outlet *o, uint32_t bytes);
+/* No more reports will come: nothing waits for one. */
+void outlet_open_window(struct outlet *o);
 void outlet_release(struct outlet *o);
 
 /*

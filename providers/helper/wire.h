@@ -26,9 +26,9 @@
  *
  * An empty FRAME_ITEMS is a sign of life, sent while a request is in work; a last one may still
  * come after the end. A sign of life of id 0 says that a helper that was started for one request
- * still waits for the request. A FRAME_END of id 0 says why the helper stops reading. On a stream the
- * helper reports with FRAME_RECEIVED, id 0, how many bytes of requests it has received since its last
- * report: at least every RECEIVED_BYTES.
+ * still waits for the request. A FRAME_END of id 0 says why the helper stops reading. On a stream
+ * each side reports with FRAME_RECEIVED, id 0, how many bytes it has received since its last report:
+ * at least every RECEIVED_BYTES.
  */
 #pragma once
 
@@ -75,7 +75,7 @@ enum frame_type {
 	FRAME_END,      /* answer: the verb's result, the last frame of an id */
 	FRAME_COMMAND,  /* answer: pieces, the last of them the state of the command */
 	FRAME_STOP,     /* request: ends a command; no records */
-	FRAME_RECEIVED, /* answer: a number of bytes */
+	FRAME_RECEIVED, /* in both directions: a number of bytes */
 	FRAME_TYPE_END, /* one past the last */
 };
 

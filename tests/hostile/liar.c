@@ -58,7 +58,10 @@ static struct liar {
 	struct held held[HELD_MAX];
 	unsigned held_count, held_ms;
 	struct lies storm;
-} liar = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	pthread_mutex_t to_lock; /* guards the stream to the helper */
+	/* what the client sent and the helper did not get, less what only the helper got */
+	_Atomic int64_t unreceived;
+} liar = { .to_lock = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static _Noreturn void stop(void)
 {
@@ -122,6 +125,42 @@ static void write_frame(int fd, const struct frame *f, const void *bytes)
 	must_write(fd, bytes, f->len);
 }
 
+static void write_to_helper(const struct frame *f, const void *bytes)
+{
+	pthread_mutex_lock(&liar.to_lock);
+	write_frame(liar.to_helper, f, bytes);
+	pthread_mutex_unlock(&liar.to_lock);
+}
+
+/* ---- Reports of received bytes: one side does not know what the other sends ---- */
+
+/* Tells the helper that this frame of an answer was received. */
+static void report_to_helper(const struct frame *f)
+{
+	struct buf payload = BUF_INIT(100);
+
+	wire_put_received(&payload, FRAME_HEADER_SIZE + f->len);
+	write_to_helper(&(struct frame){ FRAME_RECEIVED, 0, (uint32_t)payload.len }, payload.bytes);
+	liar.unreceived -= FRAME_HEADER_SIZE + (int64_t)payload.len;
+	buf_release(&payload);
+}
+
+/* Makes the helper's report true for the client. */
+static void correct_report(struct buf *payload)
+{
+	uint32_t bytes = 0;
+	int64_t more = atomic_exchange(&liar.unreceived, 0);
+
+	wire_get_received(payload, &bytes, NULL);
+	more += bytes;
+	if (more < 0)
+		liar.unreceived += more;
+	buf_reset(payload);
+	wire_put_received(payload, more < 0 ? 0 : (uint32_t)more);
+}
+
+/* ---- Requests that pass ---- */
+
 static char *first_asked(const struct frame *f, const struct buf *payload)
 {
 	struct list_request request;
@@ -164,8 +203,12 @@ static void *take_requests(void *context)
 	(void)context;
 	for (;;) {
 		read_frame(STDIN_FILENO, &f, &payload);
+		if (f.type == FRAME_RECEIVED) {
+			liar.unreceived += FRAME_HEADER_SIZE + (int64_t)f.len;
+			continue;
+		}
 		note_request(&f, &payload);
-		write_frame(liar.to_helper, &f, payload.bytes);
+		write_to_helper(&f, payload.bytes);
 	}
 	return NULL;
 }
@@ -331,6 +374,9 @@ static void answer(struct lies *l)
 		uint64_t records = l->records, answered_before = l->changed;
 
 		read_frame(liar.from_helper, &f, &payload);
+		report_to_helper(&f);
+		if (f.type == FRAME_RECEIVED)
+			correct_report(&payload);
 		if (chance_once_in(&l->chance, 100))
 			l->share = any_share(l);
 		buf_reset(&changed);
@@ -357,7 +403,7 @@ static void answer(struct lies *l)
 		l->has_hidden = false;
 		if (changed.failed)
 			say_locked(f.type, f.id, payload.bytes, payload.len);
-		else if (l->share)
+		else if (l->share && f.type != FRAME_RECEIVED)
 			say_something_locked(l, &f, &changed);
 		else
 			say_locked(f.type, f.id, buf_text(&changed), changed.len);

@@ -220,7 +220,6 @@ Test(serve, a_whole_request_may_come_between_the_pieces_of_another)
 	half = (struct buf){ .bytes = payload.bytes, .len = payload.len / 2 };
 	add_frame(&requests, FRAME_MORE, 1, &half);
 	add_hello(&requests, 2);
-	add_frame(&requests, FRAME_CANCEL, 2, NULL);
 	half.bytes += half.len;
 	half.len = payload.len - half.len;
 	add_frame(&requests, FRAME_APPLY, 1, &half);

@@ -2,7 +2,7 @@
  * The window over links of many kinds, on a virtual clock: it keeps the link busy, and what waits on
  * the way is a fraction of a second.
  */
-#include "providers/client/window.h"
+#include "providers/helper/window.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

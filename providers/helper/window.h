@@ -1,12 +1,12 @@
 /*
- * window.h - how many bytes may be on their way to a helper that has not received them.
+ * window.h - how many bytes may be on their way to the other end of a stream.
  *
- * What ssh, a proxy and the kernel would hold of one large request is in front of all that follows:
- * megabytes, which a link of 2 Mbit/s sends in half a minute. The helper reports what it received.
+ * What ssh, a proxy and the kernel would hold of a large message is in front of all that follows:
+ * megabytes, which a link of 2 Mbit/s sends in half a minute. The other end reports what it received.
  * Once a round trip the window is set to what keeps the link busy with a queue of QUEUE_MS, by the
  * time from a sending to its report.
  *
- * Not locked: the link's lock guards it.
+ * Not locked: its owner's lock guards it.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-#include "providers/client/window.h"
+#include "providers/helper/window.h"
 
 /* A quarter of a second at 2 Mbit/s. More is never needed to begin: a connection begins with less. */
 #define SIZE_MIN ((uint64_t)64 * 1024)
