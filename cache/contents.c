@@ -327,12 +327,14 @@ static bool is_to_write(int flags)
 	return (flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC;
 }
 
-static bool is_on_read_only(struct cache *c, const struct attr *attr)
+/* Below a read-only root there may be directories that take changes, as /tmp below /. */
+static enum err check_changeable(
+	struct cache *c, const struct call *call, struct inode *i, struct error *e)
 {
-	struct attr root;
+	struct reading r = { .item = { .kind = FETCH_CHANGEABLE },
+		.is_made_now = cache_reads_directly(c, i) };
 
-	tree_attr(c->tree, tree_root(c->tree), &root);
-	return attr->dev == root.dev && cache_is_read_only(c);
+	return cache_is_read_only(c) ? fetch_do(c, call, i, &r, e) : ERR_OK;
 }
 
 static enum err permission_to_open(
@@ -340,8 +342,6 @@ static enum err permission_to_open(
 {
 	unsigned want = 0;
 
-	if (is_to_write(flags) && is_on_read_only(c, attr))
-		return error_set(e, ERR_READ_ONLY, "the sandbox's file system is read-only");
 	if (c->options.owners_from_caller)
 		return ERR_OK; /* the kernel here checked the caller against the attributes shown */
 	if ((flags & O_ACCMODE) != O_WRONLY)
@@ -375,6 +375,8 @@ static enum err check_open(
 	}
 	enum err kind = cache_attr(c, call, i, &attr, &valid_ms, e);
 
+	if (!kind && is_to_write(flags))
+		kind = check_changeable(c, call, i, e);
 	return kind ? kind : permission_to_open(c, &attr, flags, e);
 }
 

@@ -403,6 +403,8 @@ enum fetch_kind {
 	FETCH_SEEK_HOLE,
 	/* the bytes are the present path of `target`, unless that is a path of staging */
 	FETCH_WHERE,
+	/* nothing is read: ERR_READ_ONLY where `target` cannot be changed by anybody */
+	FETCH_CHANGEABLE,
 };
 
 struct fetch_item {

@@ -107,7 +107,8 @@ static bool is_data_due(const struct fetch_state *s, const struct fetch_piece *p
 			piece->len <= item->length - s->got;
 	case FETCH_WHERE: return !piece->offset && !s->got && piece->len <= item->length;
 	case FETCH_SEEK_DATA:
-	case FETCH_SEEK_HOLE: break;
+	case FETCH_SEEK_HOLE:
+	case FETCH_CHANGEABLE: break;
 	}
 	return false;
 }

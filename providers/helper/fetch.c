@@ -196,11 +196,12 @@ static enum err (*const readers[])(struct reading *, struct error *) = {
 	[FETCH_SEEK_DATA] = seek,
 	[FETCH_SEEK_HOLE] = seek,
 	[FETCH_WHERE] = say_where,
+	[FETCH_CHANGEABLE] = check_unchanged,
 };
 
 static enum err check_item(const struct fetch_item *item, struct error *e)
 {
-	if (item->kind < FETCH_BYTES || item->kind > FETCH_WHERE)
+	if (item->kind < FETCH_BYTES || item->kind > FETCH_CHANGEABLE)
 		return error_set(e, ERR_INVALID, "%s: no such kind of fetch", item->path);
 	if (item->offset > INT64_MAX)
 		return error_set(e, ERR_INVALID, "%s: no such offset", item->path);
@@ -220,6 +221,18 @@ static enum err hold_item(const struct place *p, struct reading *g, int *fd, str
 			return error_set(e, ERR_NO_MEMORY, "%s", g->item->path);
 	}
 	return place_pin(p, &g->item->target, fd, &attr, g->item->path, e);
+}
+
+/* Two mounts of one file system may differ, so the way to the file decides. */
+static enum err check_changeable(
+	const struct place *p, const struct fetch_item *item, int *fd, struct error *e)
+{
+	struct attr attr;
+	enum err k = place_pin(p, &item->target, fd, &attr, item->path, e);
+
+	if (k == ERR_OK && faccessat(p->fd, p->name, W_OK, 0) && errno == EROFS)
+		return error_errno(e, EROFS, "%s", item->path);
+	return k;
 }
 
 static enum err open_to_read(
@@ -251,6 +264,8 @@ static enum err open_item(struct follow *f, struct reading *g, int *fd, struct e
 		return error_set(e, ERR_IS_DIR, "%s: is a directory", item->path);
 	if (k != ERR_OK)
 		return k;
+	if (item->kind == FETCH_CHANGEABLE)
+		return check_changeable(&p, item, fd, e);
 	return open_to_read(&p, item, fd, e);
 }
 

@@ -116,7 +116,7 @@ static void dec_path(struct decoder *d, struct paths *p)
 static void dec_item(
 	struct decoder *d, const struct fetch_item *before, struct fetch_item *out, struct paths *p)
 {
-	out->kind = dec_enum(d, FETCH_BYTES, FETCH_WHERE + 1);
+	out->kind = dec_enum(d, FETCH_BYTES, FETCH_CHANGEABLE + 1);
 	dec_path(d, p);
 	out->target.dev = dec_difference(d, before->target.dev);
 	out->target.ino = dec_difference(d, before->target.ino);

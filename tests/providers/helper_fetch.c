@@ -110,6 +110,9 @@ Test(helper_fetch, what_cannot_be_read_says_why)
 		{ "f", (enum fetch_kind)77, 0, ERR_INVALID },
 		{ "f", FETCH_BYTES, (uint64_t)INT64_MAX + 1, ERR_INVALID },
 		{ "f", FETCH_HASHES, 0, ERR_INVALID },
+		{ "", FETCH_CHANGEABLE, 0, ERR_IS_DIR },
+		{ "none", FETCH_CHANGEABLE, 0, ERR_NOT_FOUND },
+		{ "f", FETCH_CHANGEABLE, 0, ERR_OK },
 	};
 
 	scratch_write_text(&shown.scratch, "tree/f", "text");

@@ -238,6 +238,7 @@ static struct buf put_fetch(void)
 			.path = "a",
 			.target = extreme_expect,
 			.flags = FETCH_NOATIME },
+		{ .kind = FETCH_CHANGEABLE, .path = "b" },
 	};
 
 	cr_assert(wire_put_fetch(&out, items, COUNT(items)));
@@ -696,7 +697,8 @@ Test(wire, a_fetch_comes_back)
 	AUTO_FREE void *memory = NULL;
 
 	cr_assert(eq(int, wire_get_fetch(&m, &got, &count, &memory, NULL), ERR_OK));
-	cr_assert(eq(sz, count, 3));
+	cr_assert(eq(sz, count, 4));
+	cr_expect(got[3].kind == FETCH_CHANGEABLE && !got[3].flags);
 	cr_expect(got[0].kind == FETCH_BYTES && got[1].kind == FETCH_SEEK_HOLE);
 	cr_expect(got[2].kind == FETCH_WHERE && got[2].flags == FETCH_NOATIME);
 	cr_expect(same_string(got[0].path, any_name()) && same_string(got[1].path, "/t-9"));
