@@ -25,20 +25,19 @@ enum helper_fd {
 	HELPER_FDS
 };
 
-/* Open only until the helper runs; -1: none. */
+/* `ends` are open only until the helper runs; -1: none. */
 struct channel {
-	int to_helper, from_us;
-	int to_us, from_helper;
-	int program;
+	struct helper_ends ends;
+	int from_us, to_us;
 };
 
 static void channel_release(struct channel *c)
 {
-	cleanup_close(&c->to_helper);
+	cleanup_close(&c->ends.to_helper);
+	cleanup_close(&c->ends.from_helper);
+	cleanup_close(&c->ends.program);
 	cleanup_close(&c->from_us);
 	cleanup_close(&c->to_us);
-	cleanup_close(&c->from_helper);
-	cleanup_close(&c->program);
 }
 #define AUTO_CHANNEL __attribute__((cleanup(channel_release)))
 
@@ -59,52 +58,73 @@ static enum err open_program(int *out, struct error *e)
 
 static enum err open_channel(struct channel *c, struct error *e)
 {
-	enum err kind = open_program(&c->program, e);
+	enum err kind = open_program(&c->ends.program, e);
 
 	if (!kind)
-		kind = spawn_pipe(&c->to_helper, &c->from_us, "the helper", e);
+		kind = spawn_pipe(&c->ends.to_helper, &c->from_us, "the helper", e);
 	if (!kind)
-		kind = spawn_pipe(&c->to_us, &c->from_helper, "the helper", e);
+		kind = spawn_pipe(&c->to_us, &c->ends.from_helper, "the helper", e);
 	return kind;
 }
 
-static enum err start(struct helper_process *h, const struct channel *c, int base_fd,
-	const char *dir, int staging_fd, struct error *e)
+enum err helper_process_start_by(struct helper_process *h, helper_starter start, void *context,
+	const struct call *call, struct error *e)
 {
-	char *const argv[] = { "sandboxfs-helper", "serve", "-b", "/proc/self/fd/3/.", (char *)dir,
-		"/proc/self/fd/4/.", NULL };
-	const int fds[HELPER_FDS] = { c->to_helper, c->from_helper, -1, base_fd, staging_fd,
-		c->program };
-
-	/*
-	 * By the child's own /proc entry: ours is closed to every other process when this process
-	 * has a key (tools/secrecy.h).
-	 */
-	return spawn_program(&h->pid, "/proc/self/fd/5", argv, fds, HELPER_FDS, e);
-}
-_Static_assert(
-	HELPER_BASE == 3 && HELPER_STAGING == 4 && HELPER_PROGRAM == 5, "start() names them");
-
-enum err helper_process_start(struct helper_process *h, int base_fd, const char *dir,
-	int staging_fd, const struct call *call, struct error *e)
-{
-	AUTO_CHANNEL struct channel c = { -1, -1, -1, -1, -1 };
-	AUTO_CLOSE int base = fcntl(base_fd, F_DUPFD_CLOEXEC, SPAWN_FDS_MAX);
-	AUTO_CLOSE int staging = fcntl(staging_fd, F_DUPFD_CLOEXEC, SPAWN_FDS_MAX);
-	enum err kind;
+	AUTO_CHANNEL struct channel c = { { -1, -1, -1 }, -1, -1 };
+	enum err kind = open_channel(&c, e);
 
 	*h = (struct helper_process){ 0 };
-	if (base < 0 || staging < 0)
-		return error_errno(e, errno, "directories of the helper");
-	kind = open_channel(&c, e);
 	if (!kind)
-		kind = start(h, &c, base, dir, staging, e);
+		kind = start(context, &c.ends, &h->pid, e);
+	if (!kind) {
+		/* Were these open here, an end of the helper's would not be noticed. */
+		close(take_fd(&c.ends.to_helper));
+		close(take_fd(&c.ends.from_helper));
+	}
 	if (!kind)
 		kind = helper_client_new(
 			&h->client, take_fd(&c.from_us), take_fd(&c.to_us), call, e);
 	if (kind)
 		helper_process_stop(h);
 	return kind;
+}
+
+/* ---- The helper beside us ---- */
+
+struct directories {
+	int base_fd, staging_fd;
+	const char *dir;
+};
+
+static enum err start_here(
+	void *context, const struct helper_ends *ends, pid_t *pid, struct error *e)
+{
+	const struct directories *d = context;
+	char *const argv[] = { "sandboxfs-helper", "serve", "-b", "/proc/self/fd/3/.",
+		(char *)d->dir, "/proc/self/fd/4/.", NULL };
+	const int fds[HELPER_FDS] = { ends->to_helper, ends->from_helper, -1, d->base_fd,
+		d->staging_fd, ends->program };
+
+	/*
+	 * By the child's own /proc entry: ours is closed to every other process when this process
+	 * has a key (tools/secrecy.h).
+	 */
+	return spawn_program(pid, "/proc/self/fd/5", argv, fds, HELPER_FDS, e);
+}
+_Static_assert(
+	HELPER_BASE == 3 && HELPER_STAGING == 4 && HELPER_PROGRAM == 5, "start_here() names them");
+
+enum err helper_process_start(struct helper_process *h, int base_fd, const char *dir,
+	int staging_fd, const struct call *call, struct error *e)
+{
+	AUTO_CLOSE int base = fcntl(base_fd, F_DUPFD_CLOEXEC, SPAWN_FDS_MAX);
+	AUTO_CLOSE int staging = fcntl(staging_fd, F_DUPFD_CLOEXEC, SPAWN_FDS_MAX);
+	struct directories d = { .base_fd = base, .staging_fd = staging, .dir = dir };
+
+	*h = (struct helper_process){ 0 };
+	if (base < 0 || staging < 0)
+		return error_errno(e, errno, "directories of the helper");
+	return helper_process_start_by(h, start_here, &d, call, e);
 }
 
 static bool ends_soon(pid_t pid)

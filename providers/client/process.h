@@ -23,5 +23,15 @@ struct helper_process {
 enum err helper_process_start(struct helper_process *h, int base_fd, const char *dir,
 	int staging_fd, const struct call *call, struct error *e);
 
+/* The program's standard input, standard output and text, as spawn_program() takes them. */
+struct helper_ends {
+	int to_helper, from_helper, program;
+};
+/* Starts the program, with `serve` as its mode. */
+typedef enum err (*helper_starter)(
+	void *context, const struct helper_ends *ends, pid_t *pid, struct error *e);
+enum err helper_process_start_by(struct helper_process *h, helper_starter start, void *context,
+	const struct call *call, struct error *e);
+
 /* Ends the process and waits for it. Allowed for one that was never started. */
 void helper_process_stop(struct helper_process *h);

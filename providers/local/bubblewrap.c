@@ -19,8 +19,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/helper/descendants.h"
-#include "providers/local/jail_filter.h"
-#include "providers/local/devices.h"
+#include "providers/local/jail_options.h"
 #include "providers/local/nat.h"
 #include "providers/spawn.h"
 
@@ -48,29 +47,12 @@
 #define TELL_MS 10000
 /* The interval of counting processes: a fork bomb has some thousand by then. */
 #define COUNT_MS 50
-/* Options of bwrap, mostly the environment of the request. */
-#define ARGS_MAX (4 * 1024 * 1024)
 /* An error of bwrap while it makes the jail is a line or two. */
 #define COMPLAINT_MAX 4096
 /* Linux's MAX_ARG_STRLEN: one argument of execve(2) with its NUL. */
 #define ARGUMENT_MAX (32 * 4096)
 /* The file in the jail with the text of a longer command. */
 #define LONG_COMMAND "/run/sandboxfs/command"
-
-/* The descriptors of bwrap; the last one only for a long command. */
-enum jail_fd {
-	JAIL_IN,
-	JAIL_OUT,
-	JAIL_ERR,
-	JAIL_ARGS,
-	JAIL_INFO,
-	JAIL_REPORT,
-	JAIL_FILTER,
-	JAIL_GATE,
-	JAIL_RESOLV,
-	JAIL_TEXT,
-	JAIL_FDS
-};
 
 /*
  * $1 is the directory, $2 the limit of a process in KiB, $3 the limit of processes (0: none); the
@@ -85,37 +67,6 @@ static const char prologue[] = "umask 022; cd \"$1\" 2>/dev/null || { echo d >&5
 _Static_assert(JAIL_REPORT == 5, "the prologue names it");
 enum report { REPORT_NO_DIRECTORY = 'd', REPORT_STARTED = 's' };
 
-static const char *const system_dirs[] = { "bin", "sbin", "lib", "lib32", "lib64", "libx32" };
-
-/* An allow-list: programs need these to work, and none of them holds a secret. */
-static const char *const etc_patterns[] = { "alternatives", "ca-certificates",
-	"ca-certificates.conf", "crypto-policies", "debian_version", "default/locale", "emacs",
-	"fonts", "gai.conf", "group", "host.conf", "hosts", "inputrc", "issue", "java-*",
-	"ld-musl-*", "ld.so.*", "locale.alias", "locale.conf", "localtime", "login.defs",
-	"lsb-release", "magic", "magic.mime", "mailcap", "mime.types", "networks", "nsswitch.conf",
-	"os-release", "papersize", "passwd", "perl", "pki/ca-trust", "pki/tls/certs", "profile",
-	"profile.d", "protocols", "python3*", "R", "resolv.conf", "rpc", "services", "sgml",
-	"shells", "skel", "ssl/certs", "ssl/openssl.cnf", "terminfo", "timezone", "vim",
-	"xattr.conf", "xml" };
-
-/*
- * The capabilities of root that builds and installations need; none of them reaches past the jail.
- */
-static const struct {
-	unsigned number;
-	const char *name;
-} root_capabilities[] = { { CAP_CHOWN, "CAP_CHOWN" }, { CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE" },
-	{ CAP_FOWNER, "CAP_FOWNER" }, { CAP_FSETID, "CAP_FSETID" }, { CAP_KILL, "CAP_KILL" },
-	{ CAP_NET_BIND_SERVICE, "CAP_NET_BIND_SERVICE" }, { CAP_SETGID, "CAP_SETGID" },
-	{ CAP_SETPCAP, "CAP_SETPCAP" }, { CAP_SETUID, "CAP_SETUID" },
-	{ CAP_SYS_CHROOT, "CAP_SYS_CHROOT" } };
-
-/*
- * Directories of /proc through which root could change the machine without a capability, by owning
- * the files. bwrap covers some others.
- */
-static const char *const proc_dirs[] = { "/proc/sys", "/proc/fs", "/proc/acpi", "/proc/scsi" };
-
 /* The settings that forbid namespaces, and the commands that allow them. */
 static const struct {
 	const char *setting;
@@ -129,170 +80,6 @@ static const struct {
 		"run: sysctl kernel.unprivileged_userns_clone=1" },
 	{ "/proc/sys/user/max_user_namespaces", '0', "run: sysctl user.max_user_namespaces=10000" },
 };
-
-/* ---- bwrap's options ---- */
-
-static void put_words(struct buf *args, const char *const *words)
-{
-	for (; *words; words++)
-		buf_add(args, *words, strlen(*words) + 1);
-}
-#define put(args, ...) put_words(args, (const char *const[]){ __VA_ARGS__, NULL })
-
-/* On a merged /usr these are links into /usr, elsewhere directories. */
-static void put_system_dir(struct buf *args, const char *name)
-{
-	char path[32], target[VERB_LINK_MAX];
-	ssize_t len;
-
-	snprintf(path, sizeof path, "/%s", name);
-	len = readlink(path, target, sizeof target - 1);
-	if (len < 0) {
-		put(args, "--ro-bind-try", path, path);
-		return;
-	}
-	target[len] = 0;
-	put(args, "--symlink", target, path);
-}
-
-static void put_etc(struct buf *args)
-{
-	for (size_t i = 0; i < sizeof etc_patterns / sizeof *etc_patterns; i++) {
-		char pattern[64];
-		glob_t found;
-
-		snprintf(pattern, sizeof pattern, "/etc/%s", etc_patterns[i]);
-		if (glob(pattern, GLOB_NOSORT, NULL, &found))
-			continue;
-		for (size_t k = 0; k < found.gl_pathc; k++)
-			put(args, "--ro-bind-try", found.gl_pathv[k], found.gl_pathv[k]);
-		globfree(&found);
-	}
-}
-
-/*
- * The mode of a file in /proc is the same in all mounts of /proc, and root owns it: so root gets
- * /proc read-only.
- */
-static void put_proc(struct buf *args)
-{
-	put(args, "--proc", "/proc");
-	if (geteuid())
-		return;
-	for (size_t i = 0; i < sizeof proc_dirs / sizeof *proc_dirs; i++)
-		put(args, "--ro-bind-try", proc_dirs[i], proc_dirs[i]);
-	put(args, "--remount-ro", "/proc");
-}
-
-/*
- * bwrap shows the machine's own devices, whose modes and owners root could change: the sandbox's
- * devices cover them.
- */
-static void put_devices(struct buf *args, const struct jail *jail)
-{
-	put(args, "--dev", "/dev");
-	for (const struct local_device *d = local_devices; jail->devices && d->name; d++) {
-		char ours[PATH_MAX], shown[32];
-
-		snprintf(ours, sizeof ours, "%s/%s", jail->devices, d->name);
-		snprintf(shown, sizeof shown, "/dev/%s", d->name);
-		put(args, "--dev-bind", ours, shown);
-	}
-}
-
-/* bwrap would make missing parents for their owner alone; root's jail may have other users. */
-static void put_parents(struct buf *args)
-{
-	static const char *const parents[] = { "/etc", "/etc/default", "/etc/ssl", "/var" };
-
-	for (size_t i = 0; i < sizeof parents / sizeof *parents; i++)
-		put(args, "--perms", "0755", "--dir", parents[i]);
-}
-
-static void put_directories(struct buf *args, const struct jail *jail)
-{
-	put_parents(args);
-	put(args, "--ro-bind", "/usr", "/usr");
-	for (size_t i = 0; i < sizeof system_dirs / sizeof *system_dirs; i++)
-		put_system_dir(args, system_dirs[i]);
-	put_etc(args);
-	put_proc(args);
-	put_devices(args, jail);
-	put(args, "--tmpfs", "/run");
-	put(args, "--bind", jail->home, "/home", "--bind", jail->user_home, JAIL_HOME);
-	if (jail->staging)
-		put(args, "--bind", jail->staging, JAIL_STAGING);
-	put(args, "--bind", jail->tmp, "/tmp");
-	put(args, "--symlink", "../tmp", "/var/tmp");
-}
-
-static void put_environment(struct buf *args, const struct jail *jail, const char *const *env)
-{
-	put(args, "--clearenv", "--setenv", "PATH",
-		"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
-	put(args, "--setenv", "HOME", JAIL_HOME, "--setenv", "SHELL", "/bin/sh");
-	put(args, "--setenv", "USER", jail->user, "--setenv", "LOGNAME", jail->user);
-	put(args, "--setenv", "LANG", "C.UTF-8");
-	for (; env && *env; env++) {
-		const char *equals = strchr(*env, '=');
-
-		if (!equals)
-			continue;
-		put(args, "--setenv");
-		buf_add(args, *env, (size_t)(equals - *env));
-		buf_add_byte(args, 0);
-		put(args, equals + 1);
-	}
-}
-
-/* bwrap 0.8 silently keeps every capability when asked to keep one that we do not have. */
-static uint64_t own_capabilities(void)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
-
-	if (syscall(SYS_capget, &header, data))
-		return 0;
-	return data[0].permitted | (uint64_t)data[1].permitted << 32;
-}
-
-static void put_capabilities(struct buf *args)
-{
-	uint64_t own = own_capabilities();
-
-	put(args, "--cap-drop", "ALL");
-	if (geteuid())
-		return;
-	for (size_t i = 0; i < sizeof root_capabilities / sizeof *root_capabilities; i++)
-		if (own >> root_capabilities[i].number & 1)
-			put(args, "--cap-add", root_capabilities[i].name);
-}
-
-static bool has_own_network(const struct jail *jail)
-{
-	return jail->network == NETWORK_NONE || jail->network == NETWORK_NAT;
-}
-
-static void put_all(struct buf *args, const struct jail *jail,
-	const struct execute_request *request, bool is_long)
-{
-	put(args, "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", jail->name);
-	put(args, "--die-with-parent", "--new-session", "--info-fd", "4", "--seccomp", "6");
-	put(args, "--block-fd", "7");
-	if (has_own_network(jail))
-		put(args, "--unshare-net");
-	put_capabilities(args);
-	put_directories(args, jail);
-	if (is_long)
-		put(args, "--ro-bind-data", "9", LONG_COMMAND);
-	if (jail->network == NETWORK_NAT)
-		put(args, "--ro-bind-data", "8", "/etc/resolv.conf");
-	put(args, "--remount-ro", "/", "--chdir", "/");
-	put_environment(args, jail, request->env);
-}
-_Static_assert(
-	JAIL_INFO == 4 && JAIL_FILTER == 6 && JAIL_GATE == 7 && JAIL_RESOLV == 8 && JAIL_TEXT == 9,
-	"put_all() names them");
 
 /* ---- Starting a command ---- */
 
@@ -334,34 +121,15 @@ static enum err open_input(const struct execute_request *request, int *out, stru
 	return *out < 0 ? error_errno(e, errno, "/dev/null") : ERR_OK;
 }
 
-static enum err open_args(const struct jail *jail, const struct execute_request *request,
-	bool is_long, int *out, struct error *e)
+static enum err open_options(const struct jail *jail, const struct execute_request *request,
+	bool is_long, int fds[JAIL_FDS], struct error *e)
 {
-	AUTO_BUF struct buf args = BUF_INIT(ARGS_MAX);
-	enum err kind;
+	const char *const own[] = { "--die-with-parent", "--info-fd", "4", "--block-fd", "7",
+		is_long ? "--ro-bind-data" : NULL, "9", LONG_COMMAND, NULL };
 
-	put_all(&args, jail, request, is_long);
-	kind = buf_check(&args, "environment of a command", e);
-	return kind ? kind : spawn_memory(args.bytes, args.len, "a command", out, e);
+	return jail_options_open(jail, own, request->env, fds, e);
 }
-
-static char *find_bwrap(void)
-{
-	const char *path = getenv("PATH");
-
-	for (const char *dir = path ? path : "/usr/local/bin:/usr/bin:/bin"; *dir;) {
-		size_t len = strcspn(dir, ":");
-		AUTO_FREE char *candidate = NULL;
-
-		if (asprintf(&candidate, "%.*s/bwrap", (int)len, dir) < 0)
-			return NULL;
-		if (*dir == '/' && !access(candidate, X_OK))
-			return take(candidate);
-		dir += len;
-		dir += *dir == ':';
-	}
-	return NULL;
-}
+_Static_assert(JAIL_INFO == 4 && JAIL_GATE == 7 && JAIL_TEXT == 9, "open_options() names them");
 
 static enum err start_bwrap(struct run *run, const struct jail *jail,
 	const struct execute_request *request, const char *cwd, const int fds[JAIL_FDS],
@@ -371,16 +139,11 @@ static enum err start_bwrap(struct run *run, const struct jail *jail,
 	char kib[24], pids[24];
 	const char *argv[] = { "bwrap", "--args", "3", "--", "/bin/sh", "-c", prologue, "sh", cwd,
 		kib, pids, is_long ? LONG_COMMAND : "-c", is_long ? NULL : request->command, NULL };
-	AUTO_FREE char *bwrap = find_bwrap();
 	enum err kind;
 
 	snprintf(kib, sizeof kib, "%" PRId64, jail->memory_mb << 10);
 	snprintf(pids, sizeof pids, "%" PRId64, jail->pids);
-	if (!bwrap)
-		return error_set(e, ERR_UNSUPPORTED,
-			"bubblewrap (bwrap) is not installed; apt install bubblewrap");
-	kind = spawn_program(
-		&run->pid, bwrap, (char *const *)argv, fds, is_long ? JAIL_FDS : JAIL_TEXT, e);
+	kind = jail_start(&run->pid, argv, fds, is_long ? JAIL_FDS : JAIL_TEXT, e);
 	if (kind)
 		return kind;
 	run->pid_fd = (int)syscall(SYS_pidfd_open, run->pid, 0);
@@ -392,19 +155,14 @@ static enum err run_start(struct run *run, const struct jail *jail,
 	const struct execute_request *request, const char *cwd, struct error *e)
 {
 	bool is_long = strlen(request->command) >= ARGUMENT_MAX;
-	int fds[JAIL_FDS] = { -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 };
+	int fds[JAIL_FDS] = JAIL_FDS_NONE;
 	enum err kind = open_input(request, &fds[JAIL_IN], e);
 
-	if (!kind && jail->network == NETWORK_NAT)
-		kind = spawn_memory(NAT_RESOLV_CONF, strlen(NAT_RESOLV_CONF), "a command",
-			&fds[JAIL_RESOLV], e);
 	if (!kind && is_long)
 		kind = spawn_memory(request->command, strlen(request->command), "a command",
 			&fds[JAIL_TEXT], e);
 	if (!kind)
-		kind = open_args(jail, request, is_long, &fds[JAIL_ARGS], e);
-	if (!kind)
-		kind = jail_filter_open(&fds[JAIL_FILTER], e);
+		kind = open_options(jail, request, is_long, fds, e);
 	if (!kind)
 		kind = pipe_from_jail(&run->out, &fds[JAIL_OUT], e);
 	if (!kind)

@@ -2,9 +2,10 @@
  * bubblewrap.h - one command in a jail on this machine, through the program bwrap(1).
  *
  * The jail shows /usr and its kin and a short list of /etc (read-only), the sandbox's directories
- * (writable) and a new /proc, /dev and /run. The caller's home, environment and processes are never
- * visible. The network is the machine's, one behind an address translation (nat.h), or none. The
- * command's first process leads its session; processes that it leaves running end with the command.
+ * (writable but for /) and a new /proc, /dev and /run. The caller's home, environment and processes
+ * are never visible. The network is the machine's, one behind an address translation (nat.h), or
+ * none. The command's first process leads its session; processes that it leaves running end with
+ * the command.
  *
  * Any function may be called from any thread. The process needs no privilege: bwrap makes a user
  * namespace unless we are root.
@@ -20,6 +21,7 @@
 
 struct jail {
 	const char *name; /* the host name of the jail */
+	const char *root; /* absolute directory of this machine: / of the jail, jail_root.h */
 	const char *home; /* absolute directory of this machine: /home of the jail */
 	/* absolute directory for JAIL_HOME; a mount, which no command can replace */
 	const char *user_home;

@@ -3,6 +3,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
 #include "providers/local/bubblewrap.h"
+#include "providers/local/jail_helper.h"
 #include "providers/helper/helper.h"
 #include "providers/helper/staging.h"
 #include "providers/client/process.h"
@@ -19,13 +20,14 @@ struct local {
 	struct local_store store;
 	/* root of the verbs in process; otherwise for its identity */
 	struct root root;
-	struct helper_process process; /* HELPER_PROCESS */
+	struct helper_process process; /* HELPER_PROCESS, and where not the home is shown */
 	struct jail jail;
 	struct cgroup cgroup;
 	const char *bound_by; /* NULL: no bound, since no command will run */
 	char *id;
 	char *user;      /* the user's name */
 	char *root_path; /* the shown directory's path in the jail */
+	bool is_in_home; /* the shown directory is JAIL_HOME or below */
 };
 
 static struct local *local_of(struct provider *p)
@@ -60,11 +62,17 @@ static enum err add_components(
 	return buf_check(path, "local: path", e);
 }
 
-/* Makes the user's `path` an absolute one of the jail, JAIL_HOME or below. */
+static bool is_at_or_below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	return !strncmp(path, dir, len) && (!path[len] || path[len] == '/');
+}
+
+/* Makes the user's `path` an absolute one of the jail. */
 static enum err shown_path(const char *path, char **out, struct error *e)
 {
 	AUTO_BUF struct buf whole = BUF_INIT(PATH_LENGTH_MAX);
-	size_t home_len = strlen(JAIL_HOME);
 	enum err kind;
 
 	if (!path || *path != '/')
@@ -72,11 +80,11 @@ static enum err shown_path(const char *path, char **out, struct error *e)
 	kind = add_components(&whole, path ? path : "", path, e);
 	if (kind)
 		return kind;
-	if (strncmp(buf_text(&whole), JAIL_HOME, home_len) ||
-		(whole.len > home_len && whole.bytes[home_len] != '/'))
+	if (is_at_or_below(buf_text(&whole), JAIL_STAGING))
 		return error_set(e, ERR_INVALID,
-			"local: '%s': only " JAIL_HOME " and what is below it can be shown", path);
-	*out = strdup(buf_text(&whole));
+			"local: '%s': " JAIL_STAGING " is where changes wait, and is not shown",
+			path);
+	*out = strdup(whole.len ? buf_text(&whole) : "/");
 	return *out ? ERR_OK : no_memory(e);
 }
 
@@ -86,7 +94,10 @@ static const char *path_in_store(const struct local *l)
 	return l->root_path + strlen("/home/");
 }
 
-/* Opens the root by the way that cannot lead out: the sandbox may have put links there. */
+/*
+ * Opens the root by the way that cannot lead out: the sandbox may have put links there. The helper
+ * in the jail shows what is not below the home; the home then stands for whose files they are.
+ */
 static enum err open_root(struct local *l, struct error *e)
 {
 	struct error why = { 0 };
@@ -94,8 +105,8 @@ static enum err open_root(struct local *l, struct error *e)
 
 	/* The path stays right whatever happens to staging's name. */
 	snprintf(staging, sizeof staging, "/proc/self/fd/%d/.", l->store.staging_fd);
-	enum err kind =
-		root_open_below(&l->root, l->store.tree_fd, path_in_store(l), staging, &why);
+	enum err kind = root_open_below(&l->root, l->store.tree_fd,
+		l->is_in_home ? path_in_store(l) : "user", staging, &why);
 
 	if (kind == ERR_LOOP || kind == ERR_STALE)
 		return error_set(e, ERR_NOT_DIR, "local: %s is or goes through a symbolic link",
@@ -130,8 +141,10 @@ static char *user_name(void)
 
 static enum err start_helper(struct local *l, const struct call *call, struct error *e)
 {
-	enum err kind = helper_process_start(
-		&l->process, l->store.tree_fd, path_in_store(l), l->root.staging_fd, call, e);
+	enum err kind = l->is_in_home
+		? helper_process_start(&l->process, l->store.tree_fd, path_in_store(l),
+			  l->root.staging_fd, call, e)
+		: jail_helper_start(&l->process, &l->jail, l->root_path, call, e);
 
 	l->base.helper = l->process.client;
 	return kind;
@@ -142,6 +155,7 @@ static void fill_jail(struct local *l)
 	const struct local_limits *limits = &l->store.limits;
 
 	l->jail = (struct jail){ .name = l->id,
+		.root = l->store.root,
 		.home = l->store.home,
 		.user_home = l->store.user,
 		.staging = l->store.staging,
@@ -179,6 +193,7 @@ static enum err fill(struct local *l, const struct provider_config *cfg, struct 
 
 	if (kind)
 		return kind;
+	l->is_in_home = is_at_or_below(l->root_path, JAIL_HOME);
 	l->id = strdup(cfg->id);
 	l->user = user_name();
 	if (!l->id || !l->user)
@@ -212,12 +227,14 @@ static enum err local_connect(const struct provider_config *cfg, const struct ca
 	l = calloc(1, sizeof *l);
 	if (!l)
 		return no_memory(e);
-	l->base.ops = cfg->helper == HELPER_AUTO ? &local_provider : &local_without_calls;
+	l->base.ops = &local_without_calls;
 	l->root = (struct root){ .dir_fd = -1, .staging_fd = -1 };
 	l->store = LOCAL_STORE_NONE;
 	l->cgroup = CGROUP_NONE;
 	kind = fill(l, cfg, e);
-	if (!kind && cfg->helper == HELPER_PROCESS)
+	if (!kind && l->is_in_home && cfg->helper == HELPER_AUTO)
+		l->base.ops = &local_provider;
+	else if (!kind && !cfg->account_only)
 		kind = start_helper(l, call, e);
 	if (kind) {
 		local_release(&l->base);
@@ -245,6 +262,12 @@ static enum err local_create(
 	return kind;
 }
 
+/* In a jail of a user the groups of this machine have other numbers. */
+static struct identity identity_of(const struct local *l)
+{
+	return l->base.helper ? helper_client_hello(l->base.helper)->identity : l->root.identity;
+}
+
 static enum err local_info(
 	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
 {
@@ -252,7 +275,7 @@ static enum err local_info(
 
 	(void)call, (void)e;
 	*out = (struct sandbox_info){
-		.state = SANDBOX_RUNNING, .expires_s = -1, .identity = l->root.identity
+		.state = SANDBOX_RUNNING, .expires_s = -1, .identity = identity_of(l)
 	};
 	snprintf(out->id, sizeof out->id, "%s", l->id);
 	snprintf(out->root, sizeof out->root, "%s", l->root_path);
@@ -308,7 +331,8 @@ static enum err local_execute(struct provider *p, const struct call *call,
 	if (path_is_staged(cwd))
 		return error_set(
 			e, ERR_INVALID, "local: '%s': commands do not run in staging", cwd);
-	if (asprintf(&path, "%s%s%s", l->root_path, *cwd ? "/" : "", cwd) < 0)
+	if (asprintf(&path, "%s%s%s", l->root_path[1] ? l->root_path : "", *cwd ? "/" : "", cwd) <
+		0)
 		return no_memory(e);
 	return bubblewrap_run(&l->jail, call, request, path, sink, context, result, e);
 }
@@ -369,5 +393,5 @@ const struct provider_ops local_provider = {
 	.watch = local_watch,
 };
 
-/* HELPER_PROCESS: the verbs are the helper's, as for a vendor. */
+/* The verbs are the helper's, as for a vendor. */
 static const struct provider_ops local_without_calls = { LOCAL_FACTS };

@@ -5,6 +5,7 @@
 #include "providers/home.h"
 #include "providers/local/devices.h"
 #include "providers/local/disk.h"
+#include "providers/local/jail_root.h"
 #include "providers/verbs.h"
 
 #include <dirent.h>
@@ -306,6 +307,14 @@ static void clear_home(struct local_store *s, int home, bool is_alone)
 	move_away(s, home, ".staging", home);
 }
 
+static enum err make_root(int sandbox, struct error *e)
+{
+	AUTO_CLOSE int root = -1;
+	enum err kind = make_dir(sandbox, "root", 0755, &root, e);
+
+	return kind ? kind : jail_root_make(root, e);
+}
+
 /* Opens the parts inside NAME; on failure the caller closes the opened ones. */
 static enum err open_parts(struct local_store *s, int sandbox, const char *name, struct error *e)
 {
@@ -327,6 +336,8 @@ static enum err open_parts(struct local_store *s, int sandbox, const char *name,
 		kind = make_jailed(s, s->tree_fd, "user", 0755, to_read, NULL, e);
 	if (!kind)
 		kind = make_jailed(s, s->tree_fd, ".staging", 0700, 0700, &s->staging_fd, e);
+	if (!kind)
+		kind = make_root(sandbox, e);
 	if (*s->note)
 		log_warn(LOG_PROVIDER, "local:%s: %s", name, s->note);
 	if (kind || !is_alone)
@@ -351,7 +362,7 @@ static enum err name_parts(
 		char **out;
 		const char *part;
 	} parts[] = { { &s->tree, "tree" }, { &s->home, "home" }, { &s->user, "tree/user" },
-		{ &s->staging, "tree/.staging" }, { &s->tmp, "tmp" } };
+		{ &s->staging, "tree/.staging" }, { &s->tmp, "tmp" }, { &s->root, "root" } };
 	enum err kind = ERR_OK;
 
 	for (size_t i = 0; !kind && i < sizeof parts / sizeof *parts; i++)
@@ -428,6 +439,7 @@ void local_store_close(struct local_store *s)
 	free(s->user);
 	free(s->staging);
 	free(s->tmp);
+	free(s->root);
 	free(s->devices);
 	*s = LOCAL_STORE_NONE;
 }

@@ -8,12 +8,13 @@
  *                 .staging/            /home/.staging; renames between both work
  *         home/                        other entries that commands have made in /home
  *         tmp/                         /tmp of the jail
+ *         root/                        / of the jail (jail_root.h)
  *         dev/                         of root's sandboxes: their devices
  *         limits                       the limits of its programs, if any were asked for
  * $XDG_DATA_HOME/sandboxfs/.NAME.disk  mounted on NAME/ to bound its size (disk.h)
  *
  * The entries below `user`, `.staging`, `home` and `tmp` are the sandbox's to choose, also symbolic
- * links: they are opened with O_NOFOLLOW, one name at a time. The directories are mounted in the
+ * links: they are opened with O_NOFOLLOW, one name at a time. These directories are mounted in the
  * jail, where no command can rename or remove them. If a command has removed the owner's rights
  * from such a directory, the next open of the sandbox restores its mode. Until November 2026
  * `tree` was /home of the jail: an entry that a command put in the place of `user` or `.staging` is
@@ -35,6 +36,7 @@ struct local_store {
 	char *user;     /* .../NAME/tree/user */
 	char *staging;  /* .../NAME/tree/.staging */
 	char *tmp;      /* .../NAME/tmp */
+	char *root;     /* .../NAME/root */
 	char *devices;  /* .../NAME/dev; NULL: no devices, devices.h */
 	int lock_fd;    /* holds the shared lock */
 	int tree_fd;    /* `tree`, open */

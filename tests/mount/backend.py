@@ -63,10 +63,15 @@ mount, all_may = sys.argv[1], sys.argv[2] == "yes"
 program = sys.argv[3:] or [sys.executable, str(EXAMPLES / "sandbox_backend.py")]
 backend = ProgramBackend(mount, program) if sys.argv[3:] else sandbox_backend.MountBackend(mount)
 root = backend.root
+is_local = json.loads(pathlib.Path(mount, ".sandbox/status").read_text(encoding="utf-8"))["provider"] == "local"
+# Where all of the sandbox is shown, /tmp is what everybody may write to; sandboxes of one machine may share it.
+tag = f"/tmp/test_backend.{os.getpid()}"
+base = root if root != "/" else f"{tag}.d"
+there = os.path.join(mount, os.path.relpath(base, root))
 
 
 def at(name):
-    return f"{root}/{name}"
+    return f"{base}/{name}"
 
 
 def errors(results):
@@ -82,9 +87,12 @@ def download(*names):
 
 
 def run(command, **more):
-    result = backend.execute(command, **more)
+    result = backend.execute(command if base == root else f"cd {base}; {command}", **more)
     return result.output, result.exit_code, result.truncated
 
+
+if base != root:
+    backend.execute(f"rm -rf {base}; mkdir {base}")
 
 # ---- Files ----
 
@@ -105,7 +113,7 @@ check("a name may come twice", upload(("twice", b"1"), ("twice", b"2")), [None, 
 
 # ---- Errors, each for its own file ----
 
-os.mkdir(os.path.join(mount, "folder"))
+os.mkdir(os.path.join(there, "folder"))
 check("a missing file", download("missing"), [(None, "file_not_found")])
 check("a directory is not loaded", download("folder"), [(None, "is_directory")])
 check("nor replaced", upload(("folder", b"")), ["is_directory"])
@@ -115,8 +123,8 @@ check("so is one with a NUL", (download("a\0b"), upload(("a\0b", b""))), ([(None
 check("and one whose parent is a file", (download("one/x"), upload(("one/x", b""), ("one/x/y", b""))),
       ([(None, "invalid_path")], ["invalid_path"] * 2))
 check("and one that is too long", upload(("x" * 300, b"")), ["invalid_path"])
-check("nothing leads out of the mount", errors(backend.download_files([at("../../../../../../etc/passwd"), ""])),
-      ["invalid_path"] * 2)
+outside = errors(backend.download_files([at("../../../../../../etc/passwd"), ""]))
+check("nothing leads out of the mount", outside, ["invalid_path" if root != "/" else None, "invalid_path"])
 run("echo secret > closed; chmod 000 closed; mkdir locked; chmod 500 locked")
 if not all_may:
     check("what may not be read", download("closed"), [(None, "permission_denied")])
@@ -151,11 +159,63 @@ for thread in threads:
     thread.join()
 check("commands at the same time have their own answers", answers, [(f"{n}\n", n, False) for n in range(5)])
 
+# ---- What agents do with absolute paths: the suites of sandboxes expect /tmp and the sandbox's own system ----
+
+if root == "/":
+    mine = f"{tag}.agent"
+    backend.execute(f"rm -rf {mine}; mkdir -p {mine}")
+
+    def shown(path):
+        return pathlib.Path(mount + path)
+
+    def said(command):
+        return backend.execute(command).output
+
+    def stored(*names):
+        return errors(backend.upload_files([(f"{mine}/{name}", name.encode()) for name in names]))
+
+    special = b"special: \n\t\r\x00\xff"
+    check("a file of /tmp comes back as it was sent",
+          (errors(backend.upload_files([(f"{tag}.bin", special)])),
+           backend.download_files([f"{tag}.bin"])[0].content), ([None], special))
+    check("the order of a batch stays", [result.path for result in backend.upload_files(
+        [(f"{tag}_{n}.txt", b"x") for n in (3, 1, 2)])], [f"{tag}_{n}.txt" for n in (3, 1, 2)])
+    check("missing directories are made", errors(backend.upload_files([(f"{mine}/new/deep/er/file", b"")])), [None])
+    check("a batch fails in parts", [(r.content, r.error) for r in backend.download_files(
+        [f"{tag}_1.txt", f"{mine}/none", mine, "tmp/relative", "/etc/passwd/x"])],
+        [(b"x", None), (None, "file_not_found"), (None, "is_directory"), (None, "invalid_path"), (None, "invalid_path")])
+    check("the system is read", backend.download_files(["/etc/os-release"])[0].content,
+          said("cat /etc/os-release").encode())
+    if is_local:
+        check("and not changed", errors(backend.upload_files([("/usr/x", b""), ("/etc/os-release", b"")])),
+              ["permission_denied"] * 2)
+    check("a command starts at /", said("pwd"), "/\n")
+    check("what is written is seen at once", (stored("a.py", "b.txt", ".hidden"), said(f"ls -A {mine}")),
+          ([None] * 3, ".hidden\na.py\nb.txt\nnew\n"))
+    check("a list is that of the sandbox", sorted(os.listdir(shown(mine))), said(f"ls -A {mine}").split())
+    shown(f"{mine}/edited").write_text("Hello world\nGoodbye world\n", encoding="utf-8")
+    check("an edit is seen", said(f"sed -i s/Goodbye/Farewell/ {mine}/edited; cat {mine}/edited"),
+          shown(f"{mine}/edited").read_text(encoding="utf-8"))
+    check("a pattern finds names there as here", said(f"cd {mine}; find . -name '*.py'"),
+          "".join(f"./{path.relative_to(shown(mine))}\n" for path in shown(mine).glob("**/*.py")))
+    check("text is found", (errors(backend.upload_files([(f"{mine}/grep.txt", "a (b)\nstr | int\nünïcode ☃\n".encode())])),
+                            said(f"grep -rnF 'str | int' {mine}"), said(f"grep -rlF 'ünïcode ☃' {mine}")),
+          ([None], f"{mine}/grep.txt:2:str | int\n", f"{mine}/grep.txt\n"))
+    check("many lines are read from anywhere", (backend.execute(f"seq 20000 > {mine}/lines").exit_code,
+          shown(f"{mine}/lines").read_text(encoding="ascii").splitlines()[9999]), (0, "10000"))
+    check("a large directory is whole", (backend.execute(f"mkdir {mine}/many; cd {mine}/many; seq 300 | xargs touch").exit_code,
+                                         len(os.listdir(shown(f"{mine}/many")))), (0, 300))
+    check("a variable of a command is its own", said("export MINE=1; echo $MINE"), "1\n")
+    check("a link to a file is that file", (backend.execute(f"ln -s a.py {mine}/link; ln -s /tmp {mine}/tmp").exit_code,
+          [r.error for r in backend.download_files([f"{mine}/link", f"{mine}/tmp/{tag[5:]}.bin"])]), (0, [None, None]))
+    check("what is removed is gone", (backend.execute(f"rm -r {mine} {tag}.bin {tag}_?.txt").exit_code,
+                                      errors(backend.download_files([f"{mine}/a.py"]))), (0, ["file_not_found"]))
+
 # ---- As a program ----
 
 requests = [
     {"call": "upload_files", "files": [[at("served"), base64.b64encode(b"\0\xff").decode()], ["relative", ""]]},
-    {"call": "execute", "command": "wc -c < served"},
+    {"call": "execute", "command": f"wc -c < {at('served')}"},
     {"call": "download_files", "paths": [at("served"), at("missing")]},
 ]
 served = subprocess.run([*program, mount], text=True, capture_output=True, check=False,
@@ -165,4 +225,6 @@ check("lines of JSON are answered", [json.loads(line) for line in served.stdout.
     {"output": "2\n", "exit_code": 0, "truncated": False},
     [{"path": at("served"), "error": None, "content": "AP8="}, {"path": at("missing"), "error": "file_not_found", "content": None}],
 ])
+if base != root:
+    backend.execute(f"chmod -R u+rwx {base}; rm -rf {base}")
 print(f"1..{count}")

@@ -23,6 +23,7 @@ holds() { # PROGRAM...
 	may_all=no
 	[ "$MOUNT_AS" -ne 0 ] || may_all=yes
 	mount_sandbox "$SANDBOX_NAME$MOUNT_AS"
+	[ -z "${SHOWN:-}" ] || ok "all of it is shown" as_owner test -d "$MNT/usr/bin"
 	as_owner python3 "$TOP/tests/mount/backend.py" "$MNT" "$may_all" "$@" >results 2>&1
 	ok "all calls were made" grep -q '^1\.\.[1-9]' results
 	sed -n "s/^ok [0-9]* - //p" results >names
@@ -43,9 +44,14 @@ in_typescript() {
 
 NODE_PATH=${NODE_PATH:-}
 for_each_user in_python
+SHOWN=/
+for_each_user in_python
+SHOWN=
 if untyped "$TOP/tools/examples/sandbox_backend.mts" "$SCRATCH/backend.mjs"; then
 	SCRIPT=$(ls "$SCRATCH"/backend.m?s)
 	for_each_user in_typescript
+	SHOWN=/
+	in_typescript
 else
 	skip "the same in TypeScript" "neither Node 22.18 nor node-typescript is installed"
 fi

@@ -2,11 +2,13 @@
 #include "providers/local/bubblewrap.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/local/jail_root.h"
 #include "tests/support/scratch.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,15 +17,22 @@
 #include <sys/wait.h>
 
 static struct scratch store;
-static char home[100], tmp[100];
+static char root[100], home[100], tmp[100];
 
 /* This process becomes the parent of every orphan. */
 static void set_up(void)
 {
+	AUTO_CLOSE int fd = -1;
+	struct error e = { 0 };
+
 	scratch_make(&store);
+	scratch_mkdir(&store, "root", 0755);
+	fd = openat(store.fd, "root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cr_assert(eq(int, jail_root_make(fd, &e), ERR_OK), "%s", e.text);
 	scratch_mkdir(&store, "home", 0755);
 	scratch_mkdir(&store, "home/user", 0755);
 	scratch_mkdir(&store, "tmp", 0755);
+	snprintf(root, sizeof root, "%s/root", store.path);
 	snprintf(home, sizeof home, "%s/home", store.path);
 	snprintf(tmp, sizeof tmp, "%s/tmp", store.path);
 	cr_assert(zero(int, prctl(PR_SET_CHILD_SUBREAPER, 1)));
@@ -72,9 +81,12 @@ static void *cancel_after(void *context)
 /* A command that would take long, cancelled so soon. */
 static enum err run_cancelled(int64_t after_us)
 {
-	const struct jail jail = {
-		.name = "x", .home = home, .user_home = home, .tmp = tmp, .user = "user"
-	};
+	const struct jail jail = { .name = "x",
+		.root = root,
+		.home = home,
+		.user_home = home,
+		.tmp = tmp,
+		.user = "user" };
 	const struct execute_request request = { .command = "sleep 1000" };
 	struct canceller c = { .after_us = after_us };
 	const struct call call = { .cancel = &c.cancel };
@@ -154,9 +166,12 @@ static enum err take_its_time(
 
 Test(bubblewrap, what_ended_in_its_time_did_so_however_long_its_reader_takes)
 {
-	const struct jail jail = {
-		.name = "x", .home = home, .user_home = home, .tmp = tmp, .user = "user"
-	};
+	const struct jail jail = { .name = "x",
+		.root = root,
+		.home = home,
+		.user_home = home,
+		.tmp = tmp,
+		.user = "user" };
 	struct execute_request request = { .command = "echo out; exit 3", .timeout_ms = 500 };
 	struct execute_result result;
 	struct error e = { 0 };

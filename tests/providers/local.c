@@ -132,16 +132,17 @@ Test(local, a_name_has_a_rule_that_the_error_states)
 	}
 }
 
-Test(local, shows_only_its_home_and_below)
+Test(local, shows_each_directory_that_commands_see_but_for_staging)
 {
 	static const struct {
 		const char *path;
 		enum err want;
 	} rows[] = { { "/home/user", ERR_OK }, { "/home/user/", ERR_OK },
 		{ "/home//user/./d", ERR_OK }, { "d", ERR_OK }, { ".", ERR_OK }, { "", ERR_OK },
-		{ "/home", ERR_INVALID }, { "/", ERR_INVALID }, { "/home/user2", ERR_INVALID },
-		{ "/home/.staging", ERR_INVALID }, { "/home/user/../.staging", ERR_INVALID },
-		{ "/etc", ERR_INVALID } };
+		{ "/home", ERR_OK }, { "/", ERR_OK }, { "//", ERR_OK }, { "/etc", ERR_OK },
+		{ "/var/tmp", ERR_OK }, { "/home/user2", ERR_NOT_FOUND },
+		{ "/etc/passwd", ERR_NOT_DIR }, { "/home/.staging", ERR_INVALID },
+		{ "/home/.staging/x", ERR_INVALID }, { "/home/user/../.staging", ERR_INVALID } };
 	struct provider_config cfg = { .id = "x" };
 	struct provider *p;
 
@@ -156,6 +157,78 @@ Test(local, shows_only_its_home_and_below)
 			e.text);
 		provider_release(p);
 	}
+}
+
+static enum err keep(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	(void)stream, (void)e;
+	buf_add(context, bytes, len);
+	return ERR_OK;
+}
+
+/* The numbers of `path` as a new mount's command and as its helper sees them: "dev:ino dev:ino" */
+static void add_numbers(const char *path, struct buf *out)
+{
+	const struct provider_config cfg = { .id = "x", .path = path };
+	AUTO_FREE char *command = NULL;
+	struct execute_request request = { 0 };
+	struct execute_result result;
+	struct sandbox_info info;
+	struct provider *p;
+	struct error e = { 0 };
+
+	cr_assert(asprintf(&command, "stat -c %%d:%%i %s | tr '\n' ' '", path) > 0);
+	request.command = command;
+	cr_assert(eq(int, connect_to(&cfg, &p, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, provider_execute(p, NULL, &request, keep, out, &result, &e), ERR_OK),
+		"%s", e.text);
+	cr_assert(eq(int, provider_info(p, NULL, &info, &e), ERR_OK), "%s", e.text);
+	cr_assert(info.has_facts);
+	buf_printf(out, "%ju:%ju", (uintmax_t)info.facts.attr.dev, (uintmax_t)info.facts.attr.ino);
+	provider_release(p);
+}
+
+Test(local, the_root_is_the_same_for_commands_and_helper_of_each_mount)
+{
+	static const char *const paths[] = { "/", "/tmp", "/home", "/usr" };
+
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+		AUTO_BUF struct buf first = BUF_INIT(1000), second = BUF_INIT(1000);
+		const char *text, *blank;
+
+		add_numbers(paths[i], &first);
+		add_numbers(paths[i], &second);
+		text = buf_text(&first);
+		blank = strchr(text, ' ');
+		cr_expect(eq(str, (char *)text, (char *)buf_text(&second)), "%s", paths[i]);
+		cr_assert(blank != NULL, "%s", text);
+		cr_expect(strncmp(text, blank + 1, (size_t)(blank - text)) == 0, "%s: %s", paths[i],
+			text);
+	}
+}
+
+/* A machine may get another layout of /usr, and a sandbox of before has no root at all. */
+Test(local, a_root_gets_the_links_that_this_machine_has_now)
+{
+	const struct provider_config cfg = { .id = "x", .path = "/" };
+	struct provider *p;
+	struct error e = { 0 };
+
+	scratch_mkdir(&store, "sandboxfs", 0700);
+	scratch_mkdir(&store, "sandboxfs/x", 0700);
+	for (int round = 0; round < 2; round++) {
+		cr_assert(eq(int, connect_to(&cfg, &p, &e), ERR_OK), "%s", e.text);
+		provider_release(p);
+		cr_assert(unlinkat(store.fd, "sandboxfs/x/root/var/tmp", 0) == 0);
+		cr_assert(symlinkat("/etc", store.fd, "sandboxfs/x/root/var/tmp") == 0);
+		unlinkat(store.fd, "sandboxfs/x/root/bin", 0);
+		cr_assert(symlinkat("/etc", store.fd, "sandboxfs/x/root/bin") == 0);
+	}
+	cr_assert(eq(int, connect_to(&cfg, &p, &e), ERR_OK), "%s", e.text);
+	cr_expect(faccessat(store.fd, "sandboxfs/x/root/var/tmp/passwd", F_OK, 0) != 0);
+	provider_release(p);
+	cr_expect(eq(int, delete_it("x", &e), ERR_OK), "%s", e.text);
 }
 
 Test(local, another_user_is_refused)

@@ -269,7 +269,7 @@ tap_answers_or_ended() {
 }
 
 # The sandbox NAME: sets SOURCE, STORE (the shown directory on disk) and STAGING (what was removed while it was open).
-# SHOWN, where it is set, is the directory in it that is shown.
+# SHOWN, where it is set, is the directory in it that is shown; `/` is all of it, whose STORE is no directory here.
 tap_sandbox() { # NAME DATA
 	if [ "$PROVIDER" = local ]; then
 		SOURCE=local:$1
@@ -280,6 +280,10 @@ tap_sandbox() { # NAME DATA
 		SOURCE=$PROVIDER:$SANDBOX${VENDOR_SHOWN:+:$VENDOR_SHOWN}
 		STAGING=$STORE/.sandboxfs
 	fi
+	[ "${SHOWN:-}" != / ] || {
+		SOURCE=$(echo "$SOURCE" | cut -d : -f 1-2):/
+		return
+	}
 	[ -z "${SHOWN:-}" ] || {
 		case $SOURCE in
 		*:/*) SOURCE=$SOURCE/$SHOWN ;;
