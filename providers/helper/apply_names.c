@@ -263,6 +263,18 @@ static enum err remove_name(struct work *w, struct error *e)
 	return ERR_OK;
 }
 
+/* For staging on another file system: programs here that have the file open go on with a copy. */
+static enum err keep_copy(struct work *w, struct error *e)
+{
+	if (copy_kept(&w->at, &w->at2)) {
+		unlinkat(w->at2.fd, w->at2.name, 0);
+		return error_errno(e, errno, "%s", w->change->path);
+	}
+	w->result->has_attr =
+		place_stat(&w->at2, &w->result->attr, w->change->path2, NULL) == ERR_OK;
+	return remove_name(w, e);
+}
+
 /* The inode stays alive under a name in staging. */
 static enum err keep_unlinked(struct work *w, int meant, struct error *e)
 {
@@ -275,6 +287,8 @@ static enum err keep_unlinked(struct work *w, int meant, struct error *e)
 	/* The inode is already kept under this name, since another of its names was removed. */
 	if (errno == EEXIST && place_is_held(&w->at2, meant))
 		return remove_name(w, e);
+	if (errno == EXDEV)
+		return keep_copy(w, e);
 	return error_errno(e, errno, "%s", c->path);
 }
 
@@ -290,7 +304,7 @@ enum err change_unlink(struct work *w, struct error *e)
 	if (S_ISDIR(attr.mode))
 		return error_set(e, ERR_IS_DIR, "%s: is a directory", c->path);
 	k = c->path2 ? keep_unlinked(w, pin, e) : remove_name(w, e);
-	return k == ERR_OK ? work_done(w, pin, e) : k;
+	return k == ERR_OK && !w->result->has_attr ? work_done(w, pin, e) : k;
 }
 
 enum err change_rmdir(struct work *w, struct error *e)

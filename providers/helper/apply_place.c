@@ -133,6 +133,24 @@ static int move_to(const struct place *from, const struct place *to, const struc
 	return made ? replace_made(from, to, made) : rename_new(from, to);
 }
 
+int copy_kept(const struct place *from, const struct place *kept)
+{
+	AUTO_CLOSE int in =
+		openat(from->fd, from->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	AUTO_CLOSE int out = -1;
+	struct attr attr;
+
+	if (sys_stat(from->fd, from->name, &attr))
+		return -1;
+	if (!S_ISREG(attr.mode))
+		return 0;
+	if (in < 0 || sys_stat(in, "", &attr))
+		return -1;
+	out = openat(
+		kept->fd, kept->name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return out < 0 ? -1 : copy_all(in, out, &attr);
+}
+
 static struct temporary temporary_of(const struct work *w)
 {
 	struct temporary temporary;

@@ -124,6 +124,8 @@ static int rename_keeping(const struct work *w, const struct place *kept, int re
 
 	if (!is_link_ours && cannot_link(errno))
 		return replace_by_exchange(w, kept);
+	if (!is_link_ours && errno == EXDEV)
+		return copy_kept(&w->at2, kept) ? -1 : rename_linked(w, kept, true);
 	if (!is_link_ours && !(errno == EEXIST && place_is_held(kept, replaced)))
 		return -1;
 	if (!place_is_held(kept, replaced)) {

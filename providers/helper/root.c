@@ -329,12 +329,14 @@ struct expect expect_of(const struct attr *a)
 }
 
 /*
- * In staging a name always means the same file, whose inode number may change on a file system of
- * layers.
+ * In staging a name always means the same file. The inode number may change on a file system of
+ * layers, and what was removed on another file system is a copy.
  */
 static bool is_staged_copy(const struct place *p)
 {
-	return p->is_staged && sys_is_layered(p->fd);
+	return p->is_staged &&
+		(sys_is_layered(p->fd) ||
+			!strncmp(p->name, STAGED_UNLINKED, strlen(STAGED_UNLINKED)));
 }
 
 enum err place_pin(const struct place *p, const struct expect *target, int *out_fd,

@@ -1,7 +1,7 @@
 #!/bin/sh
-# All of an embedded sandbox: what a command sees is at the same path below the mount, the system cannot be changed, and
-# what is outside of the sandbox stays hidden.
-# shellcheck disable=SC2016,SC2317
+# All of an embedded sandbox: what a command sees is at the same path below the mount, the system
+# cannot be changed, and what is outside of the sandbox stays hidden.
+# shellcheck disable=SC2016,SC2034,SC2154,SC2317
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
 
@@ -31,35 +31,73 @@ changes() {
 more
 made
 user"
-	is "its home is there, too" "$(run 'echo x >~/file; pwd')$(as_owner cat "$MNT/home/user/file")" /x
+	is "its home is there, too" \
+		"$(run 'echo x >~/file; pwd')$(as_owner cat "$MNT/home/user/file")" /x
 	ok "a file moves between them" as_owner mv "$MNT/tmp/ours" "$MNT/home/user/ours"
 	is "and has arrived" "$(run 'cat ~/ours' | head -n 1)" ours
-	is "numbers are those that commands see" "$(as_owner stat -c %i "$MNT" "$MNT/tmp" "$MNT/home/user")" \
+	is "numbers are those that commands see" \
+		"$(as_owner stat -c %i "$MNT" "$MNT/tmp" "$MNT/home/user")" \
 		"$(run 'stat -c %i / /tmp /home/user')"
+}
+
+# Staging is on another mount than each of them.
+removed_while_open() { # DIRECTORY
+	is "a file of $1 that is removed or replaced stays open" "$(as_owner python3 -c '
+import os, sys, tempfile
+name = sys.argv[1] + "/open"
+open(name, "w").write("first ")
+with open(name, "r+") as file:
+    os.unlink(name)
+    file.seek(0, 2)
+    file.write("and more")
+    file.flush()
+    file.seek(0)
+    print(file.read())
+open(name, "w").write("old")
+open(name + ".new", "w").write("new")
+with open(name) as file:
+    os.rename(name + ".new", name)
+    print(file.read(), open(name).read())
+with tempfile.TemporaryFile(dir=sys.argv[1]) as file:
+    file.write(b"x" * 300000)
+    file.seek(0)
+    print(len(file.read()))
+os.unlink(name)
+' "$MNT$1" 2>&1)" "first and more
+old new
+300000"
+	is "and nothing of it is left" \
+		"$(as_owner ls -A "$MNT$1" | grep -c open)$(find "$STAGING" -name 'u-*' | wc -l)" 00
 }
 
 the_system_stays() {
 	for place in usr usr/bin etc run dev var .; do
 		refused 'Read-only file system' 'mkdir "$1/'$place'/new"'
 	done
-	for change in 'mv "$1/tmp" "$1/tmp2"' 'rm "$1/bin"' 'mv "$1/tmp/theirs" "$1/theirs"' 'touch "$1/usr/bin"'; do
+	for change in 'mv "$1/tmp" "$1/tmp2"' 'rm "$1/bin"' 'mv "$1/tmp/theirs" "$1/theirs"' \
+		'touch "$1/usr/bin"'; do
 		refused 'Read-only file system' "$change"
 	done
 	refused '' 'mkdir "$1/proc/new"'
 	refused '' 'echo x >>"$1/etc/os-release"'
 	refused '' 'echo x >>"$1/usr/bin/env"'
 	ok "/etc is read" as_owner cmp "$MNT/etc/passwd" /etc/passwd
-	is "/proc is that of the jail" "$(as_owner cat "$MNT/proc/sys/kernel/hostname")" "root.$MOUNT_AS"
-	ok "what has no size is read whole" [ "$(as_owner cat "$MNT/proc/self/status" | wc -l)" -gt 20 ]
+	is "/proc is that of the jail" \
+		"$(as_owner cat "$MNT/proc/sys/kernel/hostname")" "root.$MOUNT_AS"
+	ok "what has no size is read whole" \
+		[ "$(as_owner cat "$MNT/proc/self/status" | wc -l)" -gt 20 ]
 }
 
 hidden() {
 	ok "no secret of /etc is there" [ ! -e "$MNT/etc/shadow" ]
 	is "nothing of this machine is there" "$(as_owner ls "$MNT" | grep -vxE \
 		'bin|dev|etc|home|lib|lib32|lib64|libx32|proc|run|sbin|tmp|usr|var')" ""
-	is "no process of this machine is" "$(as_owner grep -l sandboxfs "$MNT"/proc/[0-9]*/comm 2>/dev/null)" ""
+	is "no process of this machine is" \
+		"$(as_owner grep -l sandboxfs "$MNT"/proc/[0-9]*/comm 2>/dev/null)" ""
 	is "staging is not shown" "$(as_owner ls -A "$MNT/home" | tr '\n' ' ')" "made user "
-	ok "all of it can be walked" as_owner timeout "$PATIENCE" sh -c 'ls -R "$1/dev" "$1/proc" "$1/etc" "$1/var" "$1/tmp" >walked 2>&1 || :' - "$MNT"
+	as_owner timeout "$PATIENCE" find "$MNT/dev" "$MNT/proc" "$MNT/etc" "$MNT/var" >walked 2>/dev/null
+	ok "all of it can be walked" [ $? -ne 124 ]
+	ok "the devices are there" grep -qx "$MNT/dev/null" walked
 }
 
 of_sandboxctl() {
@@ -68,10 +106,12 @@ of_sandboxctl() {
 		as_owner env XDG_DATA_HOME="$tap_data" "$SANDBOXCTL" "$@"
 	}
 	ok "a file is pushed" ctl push pushed "local:root.$MOUNT_AS:/tmp/pushed"
-	is "and is there" "$(ctl exec "local:root.$MOUNT_AS" --workdir /tmp -- cat pushed)" pushed
+	is "and is there" \
+		"$(ctl exec "local:root.$MOUNT_AS" --workdir /tmp -- cat pushed)" pushed
 	ok "and pulled" ctl pull "local:root.$MOUNT_AS:/tmp/pushed" pulled
 	is "as it was" "$(cat pulled)" pushed
-	is "a command runs where it is told to" "$(ctl exec "local:root.$MOUNT_AS:/var/tmp" -- 'pwd; ls pushed')" "/var/tmp
+	is "a command runs where it is told to" \
+		"$(ctl exec "local:root.$MOUNT_AS:/var/tmp" -- 'pwd; ls pushed')" "/var/tmp
 pushed"
 	is "what is no directory is named" "$(ctl exec "local:root.$MOUNT_AS:/srv" -- pwd 2>&1)" \
 		"sandboxctl: local: /srv: no such file or directory"
@@ -83,6 +123,8 @@ whole() {
 	SHOWN=/
 	mount_sandbox "root.$MOUNT_AS"
 	changes
+	removed_while_open /tmp
+	removed_while_open /home/user
 	the_system_stays
 	hidden
 	unmount

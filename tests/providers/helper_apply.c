@@ -422,11 +422,35 @@ Test(helper_apply, copy_crosses_file_systems)
 	scratch_write_text(&shown.scratch, "tree/f", bytes);
 	scratch_write_text(&shown.scratch, "tree/m/g", "");
 	struct change_result copied = applied(COPY, "f", .path2 = "m/g", .length = UINT64_MAX);
-	struct change_result kept = applied(UNLINK, "m/g", .path2 = "/o-1");
 
 	cr_expect(eq(u64, copied.count, 99999));
-	cr_expect(eq(int, kept.err, ERR_CROSS_DEVICE));
 	expect_text("tree/m/g", bytes);
+	cr_assert(umount(path) == 0);
+}
+
+/* What is open here goes on as a copy: no rename leads from there to staging. */
+Test(helper_apply, what_is_removed_on_another_file_system_is_kept_as_a_copy)
+{
+	const char *path = mount_other();
+	const struct expect before = { .dev = 1, .ino = 1 };
+
+	if (!path)
+		shown_skip(&shown, "no right to mount");
+	scratch_write_text(&shown.scratch, "tree/m/f", "removed");
+	scratch_write_text(&shown.scratch, "tree/m/new", "new");
+	scratch_write_text(&shown.scratch, "tree/m/old", "old");
+	struct change_result kept = applied(UNLINK, "m/f", .path2 = "/u-1");
+	struct change_result over = applied(RENAME, "m/new", .path2 = "m/old", .keep = "/u-2");
+
+	cr_expect(eq(int, kept.err, ERR_OK), "%s", kept.why);
+	cr_expect(kept.has_attr && kept.attr.size == strlen("removed"));
+	expect_text("staging/u-1", "removed");
+	cr_expect(faccessat(shown.scratch.fd, "tree/m/f", F_OK, 0) != 0);
+	cr_expect(eq(int, over.err, ERR_OK), "%s", over.why);
+	expect_text("tree/m/old", "new");
+	expect_text("staging/u-2", "old");
+	/* The mount knows the inode that the file had. */
+	cr_expect(eq(int, applied(UNLINK, "/u-2", .target = before).err, ERR_OK));
 	cr_assert(umount(path) == 0);
 }
 
