@@ -36,7 +36,7 @@
 #include "providers/helper/command.h"
 #include "providers/verbs.h"
 
-#define WIRE_VERSION      16
+#define WIRE_VERSION      17
 #define FRAME_HEADER_SIZE 16
 /* One piece of data with its record. */
 #define FRAME_PAYLOAD_MAX (VERB_DATA_MAX + 256 * 1024)

@@ -636,7 +636,7 @@ Test(wire, a_header_lies_as_the_page_says)
 	unsigned char header[FRAME_HEADER_SIZE];
 
 	frame_encode(header, &(struct frame){ FRAME_LIST, 0x04030201, 0x00030201 });
-	cr_assert(memcmp(header, "SbX\x10\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
+	cr_assert(memcmp(header, "SbX\x11\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
 }
 
 Test(wire, a_header_that_is_wrong_anywhere_is_refused)
@@ -648,7 +648,7 @@ Test(wire, a_header_that_is_wrong_anywhere_is_refused)
 	} rows[] = {
 		{ 0, 's', "not a frame" },
 		{ 2, 'Y', "not a frame" },
-		{ 3, WIRE_VERSION + 1, "version 17" },
+		{ 3, WIRE_VERSION + 1, "version 18" },
 		{ 3, 0, "version 0" },
 		{ 8, 0, "type" },
 		{ 8, FRAME_TYPE_END, "type" },
