@@ -32,6 +32,7 @@ struct connections {
 
 struct http {
 	char *user_agent, *ca_file, *ca_folder; /* the last two: NULL, libcurl's own */
+	char *socket_path; /* http_use_socket(); NULL: none. Constant once requests begin */
 	char *plain_hosts[PLAIN_HOSTS_MAX]; /* http_allow_plain(); constant once requests begin */
 	CURLM *multi;
 	pthread_t thread;

@@ -291,6 +291,7 @@ static void release(struct http *h)
 	for (size_t i = 0; i < PLAIN_HOSTS_MAX; i++)
 		free(h->plain_hosts[i]);
 	free(h->user_agent);
+	free(h->socket_path);
 	free(h->ca_file);
 	free(h->ca_folder);
 	free(h);
@@ -312,6 +313,11 @@ enum err http_new(struct http **out, const char *user_agent, struct error *e)
 	}
 	*out = h;
 	return ERR_OK;
+}
+
+enum err http_use_socket(struct http *h, const char *path, struct error *e)
+{
+	return copy(&h->socket_path, path) ? ERR_OK : error_set(e, ERR_NO_MEMORY, "HTTP");
 }
 
 struct foreign_answers *http_foreign(struct http *h)

@@ -44,6 +44,12 @@ void http_free(struct http *h);
  */
 void http_drop_connections(struct http *h);
 
+/*
+ * Makes all requests go to a server at a unix socket: the host of a URL is then only a name. Before
+ * requests. ERR_NO_MEMORY.
+ */
+enum err http_use_socket(struct http *h, const char *path, struct error *e);
+
 /* The answers that were not the service's. Valid as long as the client. */
 struct foreign_answers *http_foreign(struct http *h);
 
@@ -292,6 +298,17 @@ enum err http_perform(struct http *h, const struct call *call, const struct http
  */
 enum err http_read_answer(
 	struct http_exchange *x, const struct call *call, struct http_answer *out, struct error *e);
+
+/* ---- A connection that becomes a stream ---- */
+
+/*
+ * POST of a JSON text to a server that then stops speaking HTTP (Upgrade: tcp), on a connection of
+ * its own to the socket of http_use_socket(). *fd, the caller's, is the stream and never blocks;
+ * `received` gets the bytes of it that came with the answer. ERR_PROTOCOL: not HTTP.
+ * ERR_UNREACHABLE: no connection, or another status than 101 and 200.
+ */
+enum err http_upgrade(struct http *h, const struct call *call, const char *path, const char *json,
+	int *fd, struct buf *received, struct error *e);
 
 /* ---- URLs ---- */
 

@@ -34,7 +34,7 @@ static void set_authorities(CURL *easy, const struct http *h)
 		curl_easy_setopt(easy, CURLOPT_CAPATH, h->ca_folder);
 }
 
-static void set_connection(CURL *easy, const struct transfer *t)
+static void set_connection(CURL *easy, const struct http *h, const struct transfer *t)
 {
 	bool is_plain = url_is_plain(t->url);
 	bool is_own = t->flags & HTTP_OWN_CONNECTION;
@@ -55,6 +55,7 @@ static void set_connection(CURL *easy, const struct transfer *t)
 		t->flags & HTTP_REPEATABLE ? CONNECTION_IDLE_REPEATABLE_MAX_S
 					   : CONNECTION_IDLE_MAX_S);
 	curl_easy_setopt(easy, CURLOPT_CONNECT_TO, t->address);
+	curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, h->socket_path);
 	curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, t->only_connects ? 1L : 0L);
 	/* Plain requests stay on this machine, whatever http_proxy says. */
 	if (is_plain)
@@ -100,7 +101,7 @@ CURL *request_handle(const struct http *h, const struct transfer *t)
 	/* Compression is not asked for (request_headers()), but some edges compress anyway. */
 	curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
 	set_authorities(easy, h);
-	set_connection(easy, t);
+	set_connection(easy, h, t);
 	set_method(easy, t);
 	return easy;
 }
