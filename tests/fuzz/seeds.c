@@ -590,6 +590,16 @@ static const struct {
 	{ "fuzz_json", "marks", "\003login\nmarkabcmarkerr" },
 };
 
+/* Both outputs of a program, and a part of a frame. */
+static void save_frames(const char *dir)
+{
+	static const char frames[] = "\012\1\0\0\0\0\0\0\2ab\2\0\0\0\0\0\0\1c\1\0\0\0\0\0\1\0d";
+	AUTO_BUF struct buf out = BUF_INIT(1000);
+
+	buf_add(&out, frames, sizeof frames - 1);
+	save(dir, "fuzz_engine", "frames", &out);
+}
+
 static void save_texts(const char *dir)
 {
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -615,6 +625,7 @@ int main(int argc, char **argv)
 	save_grpc(argv[1]);
 	save_modal(argv[1]);
 	save_report(argv[1]);
+	save_frames(argv[1]);
 	save_texts(argv[1]);
 	return 0;
 }
