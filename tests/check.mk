@@ -383,7 +383,7 @@ check-includes:
 		grep -vE '^tools/ctl/(output|complete|ctl_help|journal_export)\.c:'
 	@# What a vendor reads of the environment is in the table that sandboxfs-providers(7) has.
 	$(Q)! grep -nE 'getenv\(' -r providers --include='*.c' | \
-		grep -vE '^providers/(variables|home|local/(store|jail_options)|http/[a-z]*)\.c:'
+		grep -vE '^providers/(variables|home|command/engine_socket|local/(store|jail_options)|http/[a-z]*)\.c:'
 	@# One start of threads, which takes no signals, and one place that reads clocks.
 	$(Q)! grep -nE '\<(pthread_create|clock_gettime)\(' -r tools fs cache providers --include='*.c' | \
 		grep -vE '^providers/(base/(thread|time)|helper/serve)\.c:'

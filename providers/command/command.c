@@ -1,6 +1,7 @@
 #include "providers/command/command.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/command/engine.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -65,6 +66,8 @@ void command_release(struct provider *p)
 	if (c->transport && c->transport->close)
 		c->transport->close(c);
 	command_reap_kept(c);
+	engine_close(c->engine);
+	free(c->denied);
 	words_release(&c->options);
 	pthread_mutex_destroy(&c->kept_lock);
 	attachment_free(&c->at);
@@ -86,6 +89,12 @@ enum err command_new(struct command **out, const struct provider_ops *ops,
 		return error_set(e, ERR_INVALID, "%s: '%.100s...' is too long", ops->name, cfg->id);
 	strcpy(c->given, cfg->id);
 	strcpy(c->at.id, cfg->id);
+	if (transport->socket) {
+		enum err kind = engine_open(c, transport->socket(), e);
+
+		if (kind)
+			return kind;
+	}
 	*out = take(c);
 	return ERR_OK;
 }

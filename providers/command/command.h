@@ -1,6 +1,6 @@
 /*
  * command.h - sandboxes that a program with binary standard input and output reaches: a table of
- * such programs.
+ * such programs, and for docker and podman their daemon, where it is reached at a socket here.
  *
  *      session.c    a session: its start, input and output, end
  *      run.c        programs run, files stored, the helper kept
@@ -9,7 +9,7 @@
  *      one file for each program: facts and an entry of the table of providers
  *          ssh.c         ssh:[USER@]HOST[:PORT][:PATH]
  *          container.c   docker:CONTAINER[:PATH], podman:CONTAINER[:PATH]; container_life.c
- *                        makes, lists and removes them
+ *                        makes, lists and removes them, and engine.c asks their daemon
  *          kubernetes.c  kubernetes:[CONTEXT/]NAMESPACE/POD[/CONTAINER][:PATH]
  *          any.c         command:'PROGRAM ARGUMENTS'[:/PATH]
  *
@@ -25,6 +25,7 @@
 #include "providers/command/session.h"
 
 struct command;
+struct engine;
 
 /* A text on the program's standard error, or its exit, when no shell can be reached. */
 struct complaint {
@@ -40,6 +41,11 @@ struct transport {
 	/* The exit code for a lost sandbox, where no other program would use that code; 0: none. */
 	int lost_code;
 	const struct complaint *complaints; /* the first match counts; ended by NULL */
+	/*
+	 * The daemon's socket, for which the program is not needed; allocated. NULL: the program is
+	 * to be run, as also where no daemon can be reached there.
+	 */
+	char *(*socket)(void);
 	/*
 	 * Prepares the connection. NULL: nothing to prepare. `close` is also called after an `open`
 	 * that failed.
@@ -70,10 +76,12 @@ struct transport {
 struct command {
 	struct attachment at;
 	const struct transport *transport;
-	bool asks_nobody;     /* struct provider_config has it */
-	char given[128];      /* ID of the source */
-	struct words options; /* options from the mount for the program */
-	char dir[40];         /* a directory of this mount for sockets; "": none */
+	bool asks_nobody;      /* struct provider_config has it */
+	char given[128];       /* ID of the source */
+	struct words options;  /* options from the mount for the program */
+	struct engine *engine; /* the daemon that is asked; NULL: the program is run */
+	char *denied;          /* the daemon's socket where this user may not use it; or NULL */
+	char dir[40];          /* a directory of this mount for sockets; "": none */
 	/* the number of the connection in use: a silent one is not used again */
 	_Atomic unsigned way;
 	pthread_mutex_t kept_lock;
@@ -112,6 +120,9 @@ enum err command_lacks(const struct command *c, const char *program, struct erro
 /* Gives the error that a complaint means; `kind` of `why` stays where no complaint matches. */
 enum err command_verdict(
 	struct command *c, struct session *s, const struct error *why, struct error *e);
+/* command_verdict() for a text of a daemon; "": there is none. */
+enum err command_verdict_of(
+	struct command *c, const char *text, const struct error *why, struct error *e);
 
 /* ---- Slots of struct remote_ops; `context` is a struct command ---- */
 

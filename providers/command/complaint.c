@@ -43,6 +43,11 @@ static const struct complaint *find(const struct transport *t, const char *text)
 
 enum err command_lacks(const struct command *c, const char *program, struct error *e)
 {
+	if (c->denied)
+		return error_set(e, ERR_DENIED,
+			"%s%s%s: permission denied while trying to connect to %s; is this user in "
+			"the daemon's group?",
+			c->at.base.ops->name, *c->given ? ":" : "", c->given, c->denied);
 	return error_set(e, ERR_UNSUPPORTED,
 		"%s%s%s: there is no program '%s' here; install it, or put its directory into "
 		"$PATH",
@@ -52,7 +57,12 @@ enum err command_lacks(const struct command *c, const char *program, struct erro
 enum err command_verdict(
 	struct command *c, struct session *s, const struct error *why, struct error *e)
 {
-	const char *text = session_words(s);
+	return command_verdict_of(c, session_words(s), why, e);
+}
+
+enum err command_verdict_of(
+	struct command *c, const char *text, const struct error *why, struct error *e)
+{
 	const struct complaint *found = find(c->transport, text);
 	struct line said = found ? line_around(text, strstr(text, found->words)) : last_line(text);
 	const char *advice = found && found->advice ? found->advice : "";

@@ -1,23 +1,20 @@
 /*
- * docker:CONTAINER[:PATH] and podman:CONTAINER[:PATH] by their own programs, so that contexts,
- * DOCKER_HOST and rootless daemons are the user's own.
+ * docker:CONTAINER[:PATH] and podman:CONTAINER[:PATH]: by the daemon's socket on this machine, else
+ * by their own programs, so that contexts, DOCKER_HOST and rootless daemons are the user's own.
  *
  * A name is looked up once: another container that gets the name later is another sandbox. A
  * container that is stopped and started again stays the same sandbox.
  */
 #include "providers/base/cleanup.h"
 #include "providers/command/container.h"
-#include "providers/provider_inside.h"
+#include "providers/command/engine.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const struct complaint complaints[] = {
 	{ "No such image", ERR_NOT_FOUND, NULL },
 	{ "image not known", ERR_NOT_FOUND, NULL },
 	{ "is already in use", ERR_EXISTS, NULL },
-	{ "No public port", ERR_UNSUPPORTED, NULL },
-	{ "find published port", ERR_UNSUPPORTED, NULL },
 	{ "No such container", ERR_NOT_FOUND, NULL },
 	{ "no such container", ERR_NOT_FOUND, NULL },
 	{ "No such object", ERR_NOT_FOUND, NULL },
@@ -43,28 +40,38 @@ enum sandbox_state container_state(const char *word)
 					  : SANDBOX_STOPPED;
 }
 
+/* A text that does not fit is no ID. */
+static void take_text(char *out, size_t room, const char *text)
+{
+	if (strlen(text) < room)
+		strcpy(out, text);
+}
+
+enum err container_read(
+	struct command *c, struct json_object *json, struct container *out, struct error *e)
+{
+	struct json_object *labels = rest_member(rest_member(json, "Config"), "Labels");
+
+	*out = (struct container){ 0 };
+	take_text(out->id, sizeof out->id, rest_text(json, "Id", ""));
+	take_text(out->word, sizeof out->word, rest_text(rest_member(json, "State"), "Status", ""));
+	take_text(out->image, sizeof out->image, rest_text(json, "Image", ""));
+	take_text(out->mark, sizeof out->mark, rest_text(labels, PROVIDER_MARK, ""));
+	out->state = container_state(out->word);
+	if (*out->id && *out->word)
+		return ERR_OK;
+	return error_set(e, ERR_PROTOCOL, "%s:%s: it tells no ID or no state of a container",
+		c->at.base.ops->name, c->given);
+}
+
 enum err container_inspect(
 	struct command *c, const struct call *call, struct container *out, struct error *e)
 {
-	AUTO_WORDS struct words words = { 0 };
-	AUTO_BUF struct buf answer = { 0 };
-	enum err kind;
+	AUTO_JSON struct json_object *list = NULL;
+	enum err kind = container_look(
+		c, call, OF_CONTAINERS, (const char *const[]){ c->at.id, NULL }, &list, e);
 
-	*out = (struct container){ 0 };
-	words_add_all(&words,
-		(const char *const[]){ c->transport->program, "container", "inspect", "--format",
-			"{{.Id}} {{.State.Status}} of {{.Image}} " CONTAINER_MARK, "--", c->at.id,
-			NULL });
-	kind = command_ask(c, call, &words, &answer, e);
-	if (kind)
-		return kind;
-	if (sscanf(buf_text(&answer), "%127s %31s of %127[^ ] %63s", out->id, out->word, out->image,
-		    out->mark) >= 2) {
-		out->state = container_state(out->word);
-		return ERR_OK;
-	}
-	return error_set(e, ERR_PROTOCOL, "%s:%s: its state is '%.60s'", c->at.base.ops->name,
-		c->given, buf_text(&answer));
+	return kind ? kind : container_read(c, rest_item(list, 0), out, e);
 }
 
 static enum err tell_state(
@@ -111,16 +118,14 @@ static void put_words(const struct command *c, bool asks, struct words *out)
 /* ---- The tables ---- */
 
 #define CONTAINERS(engine, of)                                                                     \
-	static const char *const engine##_names[] = { #engine, "ps", "--all", "--format",          \
-		"{{.Names}}", NULL };                                                              \
 	static const struct transport engine##_transport = {                                       \
 		.program = #engine,                                                                \
 		.working_dir = ".",                                                                \
 		.complaints = complaints,                                                          \
+		.socket = engine_socket_##engine,                                                  \
 		.open = find,                                                                      \
 		.put_words = put_words,                                                            \
 		.state = tell_state,                                                               \
-		.names = engine##_names,                                                           \
 	};                                                                                         \
 	static enum err engine##_connect(const struct provider_config *cfg,                        \
 		const struct call *call, struct provider **out, struct error *e)                   \
@@ -148,7 +153,7 @@ static void put_words(const struct command *c, bool asks, struct words *out)
 	static enum err engine##_offer_ids(                                                        \
 		const struct call *call, id_sink sink, void *context, struct error *e)             \
 	{                                                                                          \
-		return command_offer_ids(                                                          \
+		return container_offer_ids(                                                        \
 			&engine##_provider, &engine##_transport, call, sink, context, e);          \
 	}                                                                                          \
 	const struct provider_ops engine##_provider = {                                            \

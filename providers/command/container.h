@@ -1,10 +1,13 @@
 /*
- * container.h - containers as container.c and container_life.c see them.
+ * container.h - containers as container.c, container_ask.c, container_create.c and container_life.c
+ * see them.
  */
 #pragma once
 
 #include "providers/command/command.h"
 #include "providers/provider_inside.h"
+
+struct json_object;
 
 struct container {
 	char id[128];
@@ -14,15 +17,47 @@ struct container {
 	char mark[64];   /* the label PROVIDER_MARK, of the container or the image; "": none */
 };
 
-/* The word of a template for the label PROVIDER_MARK, "" where there is none. */
-#define CONTAINER_MARK                                                                             \
-	"{{with .Config}}{{with index .Labels \"" PROVIDER_MARK "\"}}{{.}}{{end}}{{end}}"
-
 /* The state of the program's word. */
 enum sandbox_state container_state(const char *word);
+
+/* ---- container_ask.c: questions, as of command_ask(), of the daemon or by the program ---- */
+
+enum container_of { OF_CONTAINERS, OF_IMAGES };
+
+/* The most text about containers. */
+#define CONTAINER_LIST_MAX ((size_t)1024 * 1024)
+
+/*
+ * The facts about the IDs, which NULL ends, as GET /containers/ID/json has them: a list for
+ * json_object_put(), also with an error. ERR_NOT_FOUND: one is missing, and the list has the rest.
+ */
+enum err container_look(struct command *c, const struct call *call, enum container_of of,
+	const char *const *ids, struct json_object **out, struct error *e);
+/* The IDs of those that have the label PROVIDER_MARK, a line each. */
+enum err container_ids(struct command *c, const struct call *call, enum container_of of,
+	struct buf *out, struct error *e);
+/* The names of all containers, a line each, possibly with a slash before. */
+enum err container_names(
+	struct command *c, const struct call *call, struct buf *out, struct error *e);
+/* "start", "pause", "unpause" or "rm", which also ends it and removes its volumes. */
+enum err container_act(struct command *c, const struct call *call, const char *verb, const char *id,
+	struct error *e);
+
+/* ---- Facts ---- */
+
+/* Reads one of container_look(). ERR_PROTOCOL: an ID or a state is missing. */
+enum err container_read(
+	struct command *c, struct json_object *json, struct container *out, struct error *e);
 /* The facts about c->at.id, a name or an ID. */
 enum err container_inspect(
 	struct command *c, const struct call *call, struct container *out, struct error *e);
+
+/*
+ * container_create.c: makes a container that does not run yet, of a name that is free, and tells
+ * its ID.
+ */
+enum err container_make(struct command *c, const struct provider_config *cfg,
+	const struct call *call, const char *name, char made[128], struct error *e);
 
 /* ---- Slots of struct provider_ops, some with the entries of both tables before ---- */
 
@@ -37,6 +72,8 @@ enum err container_inspect(
  */
 enum err container_create(const struct provider_ops *ops, const struct transport *transport,
 	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e);
+enum err container_offer_ids(const struct provider_ops *ops, const struct transport *transport,
+	const struct call *call, id_sink sink, void *context, struct error *e);
 /* The containers that sandboxfs made. */
 enum err container_list(const struct provider_ops *ops, const struct transport *transport,
 	const struct provider_config *cfg, const struct call *call, sandbox_sink sink,

@@ -1,6 +1,7 @@
 /* Programs in the sandbox: each is a session of its own; the session of the helper stays. */
 #include "providers/base/cleanup.h"
 #include "providers/command/command.h"
+#include "providers/command/engine.h"
 #include "providers/errno_words.h"
 #include "providers/remote/text.h"
 
@@ -31,8 +32,8 @@ static enum err put_text(
 	return buf_check(text, "a command", e);
 }
 
-static enum err begin(struct command *c, struct session *s, unsigned flags, const struct call *call,
-	const struct buf *text, struct error *e)
+static enum err start_program(struct command *c, struct session *s, unsigned flags,
+	const struct call *call, struct error *e)
 {
 	bool asks = !c->at.has_remote;
 	AUTO_WORDS struct words words = { 0 };
@@ -45,8 +46,19 @@ static enum err begin(struct command *c, struct session *s, unsigned flags, cons
 	kind = session_start(s, &words, flags | (asks ? 0 : SESSION_APART), &why);
 	if (kind == ERR_NOT_FOUND)
 		return command_lacks(c, words.argv[0], e);
-	if (!kind)
-		kind = session_open(s, call, text, &why);
+	return kind ? command_verdict(c, s, &why, e) : ERR_OK;
+}
+
+static enum err begin(struct command *c, struct session *s, unsigned flags, const struct call *call,
+	const struct buf *text, struct error *e)
+{
+	struct error why = { 0 };
+	enum err kind =
+		c->engine ? engine_exec(c, s, flags, call, e) : start_program(c, s, flags, call, e);
+
+	if (kind)
+		return kind;
+	kind = session_open(s, call, text, &why);
 	return kind ? command_verdict(c, s, &why, e) : ERR_OK;
 }
 
@@ -186,6 +198,7 @@ enum err command_keep(
 	if (kind)
 		return kind;
 	session_take(&s, fd, &pid);
-	remember(c, pid);
+	if (pid)
+		remember(c, pid);
 	return ERR_OK;
 }

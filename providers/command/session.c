@@ -62,6 +62,15 @@ static enum err open_error(struct session *s, int *theirs, struct error *e)
 	return *theirs < 0 ? error_errno(e, errno, "a program's standard error") : ERR_OK;
 }
 
+enum err session_pair(struct session *s, unsigned flags, int *in, int *err, struct error *e)
+{
+	enum err kind = open_socket(&s->fd, in, e);
+
+	s->is_kept = flags & SESSION_KEPT;
+	s->is_apart = flags & SESSION_APART;
+	return kind ? kind : open_error(s, err, e);
+}
+
 enum err session_start(
 	struct session *s, const struct words *words, unsigned flags, struct error *e)
 {
@@ -70,12 +79,8 @@ enum err session_start(
 	AUTO_CLOSE int err = -1;
 	enum err kind = words_check(words, e);
 
-	s->is_kept = flags & SESSION_KEPT;
-	s->is_apart = flags & SESSION_APART;
 	if (!kind)
-		kind = open_socket(&s->fd, &in, e);
-	if (!kind)
-		kind = open_error(s, &err, e);
+		kind = session_pair(s, flags, &in, &err, e);
 	if (kind)
 		return kind;
 	return spawn_client(&s->pid, how, words->argv,
@@ -381,7 +386,8 @@ enum err session_follow(struct session *s, const struct call *call, session_sink
 			kind = read_from(&s->fd, false, call, sink, context, e);
 	}
 	if (!kind)
-		kind = await_end(s, call, exit_code, e);
+		kind = s->exit_of ? s->exit_of(s, call, exit_code, e)
+				  : await_end(s, call, exit_code, e);
 	return kind || s->is_kept ? kind : read_rest(s, call, sink, context, e);
 }
 

@@ -38,6 +38,11 @@ struct session {
 	struct buf said;  /* text of standard error */
 	struct buf noise; /* output before the mark */
 	int file;         /* the program's descriptor 3, the caller's own; -1: none */
+	/* The exit code where no program of this machine runs; NULL: that of `pid`. */
+	enum err (*exit_of)(
+		struct session *s, const struct call *call, int *exit_code, struct error *e);
+	void *exit_context; /* for exit_of; outlives the session */
+	char exit_id[80];   /* likewise */
 };
 
 #define SESSION_NONE                                                                               \
@@ -51,6 +56,11 @@ struct session {
 typedef enum err (*session_sink)(
 	void *context, bool is_error, const void *bytes, size_t len, struct error *e);
 
+/*
+ * The descriptors of a program that is yet to be started: *in is for its input and output, *err for
+ * its standard error, both the caller's. Ours are then in `s`.
+ */
+enum err session_pair(struct session *s, unsigned flags, int *in, int *err, struct error *e);
 /* ERR_NOT_FOUND: the program is not installed here. */
 enum err session_start(
 	struct session *s, const struct words *words, unsigned flags, struct error *e);
@@ -75,7 +85,7 @@ enum err session_follow(struct session *s, const struct call *call, session_sink
 /* The program's error text: standard error, or else the output in place of the mark; "": none. */
 const char *session_words(struct session *s);
 
-/* Gives away the descriptor and the process of a session that goes on. */
+/* Gives away the descriptor and the process, or 0, of a session that goes on. */
 void session_take(struct session *s, int *fd, pid_t *pid);
 
 /* Closes the input; a program that does not end then is terminated. */

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Containers of Docker: of this machine's programs and of BusyBox alone; made and deleted by sandboxfs; one that is paused,
-# stopped, started again, removed and replaced; and every wrong way.
+# stopped, started again, removed and replaced; and every wrong way. The daemon's socket is used, so docker(1) is not needed; and
+# docker(1), where the socket is not known here.
 # shellcheck disable=SC2016
 PROVIDER=docker
 # shellcheck source=tests/support/tap.sh
@@ -14,6 +15,25 @@ needs busybox python3 unshare nsenter
 DOCKER_BRIDGE=1
 docker_ensure
 SANDBOXCTL=$(dirname "$SANDBOXFS")/sandboxctl
+
+# Only docker(1) knows where the daemon is: a script of the name finds it.
+mkdir program
+cat >program/docker <<END
+#!/bin/sh
+export DOCKER_HOST='$DOCKER_HOST'
+echo "\$*" >>"$PWD/words"
+exec $(command -v docker) "\$@"
+END
+chmod 755 program/docker
+: >words
+chmod 666 words
+by_program() { # COMMAND...
+	(
+		unset DOCKER_HOST
+		export DOCKER_CONTEXT=elsewhere PATH="${BY:-$SCRATCH/program}:$PATH"
+		"$@"
+	)
+}
 
 run() { # COMMAND
 	as_owner timeout "$PATIENCE" python3 -c '
@@ -54,15 +74,20 @@ ok "an image" docker_image busybox busybox
 ok "a container" docker run -d --name bare --network none --read-only --tmpfs /work:exec busybox sleep 100000
 MNT=$SCRATCH/mnt.bare
 start_bare() {
-	mkdir "$MNT"
+	mkdir -p "$MNT"
 	"$SANDBOXFS" docker:bare:/work "$MNT"
 }
 ok "is mounted by name" start_bare
+is "without docker(1)" "$(cat words)" ""
 STORE=/proc/$(docker inspect -f '{{.State.Pid}}' bare)/root/work
 works
 ok "and unmounted" tap_umount "$MNT"
 like "its root is shown without a path" "$(ctl exec docker:bare 'pwd; echo $HOME')" "^/$"
 is "as another user" "$(ctl exec --user 1234 docker:bare:/work 'id -u')" 1234
+ok "by docker(1) it is mounted as well" by_program start_bare
+like "which runs the helper" "$(cat words)" "^exec -i [0-9a-f]* /bin/sh"
+works
+ok "and unmounted" tap_umount "$MNT"
 
 # ---- States ------------------------------------------------------------------------------------------
 
@@ -108,14 +133,7 @@ listed() {
 	ctl list docker --json | python3 -c 'import json, sys
 for box in json.load(sys.stdin): print(box["id"], box["state"], box["labels"]["thread"])'
 }
-mkdir recording
-cat >recording/docker <<END
-#!/bin/sh
-echo "\$*" >>"$PWD/words"
-exec $(command -v docker) "\$@"
-END
-chmod 755 recording/docker
-name=$(SECRET='se cret"' PATH=$PWD/recording:$PATH ctl create docker --image busybox --env SECRET --env TWO=2 --label thread=7,x=y \
+name=$(SECRET='se cret"' ctl create docker --image busybox --env SECRET --env TWO=2 --label thread=7,x=y \
 	--memory 64M --cpus 0.5 --pids 100 --port 80 --workdir /work)
 id=${name#docker:}
 id=${id%%:*}
@@ -124,8 +142,8 @@ completes "which completes" "docker:$id " sandboxctl info "docker:${id%?}"
 completes "as one does that is not of sandboxfs" "docker:bare " sandboxfs docker:ba
 is "with its limits" "$(docker inspect -f '{{.HostConfig.Memory}} {{.HostConfig.NanoCpus}} {{.HostConfig.PidsLimit}}' "$id")" \
 	"$((64 << 20)) 500000000 100"
-is "its variables, in no list of processes" "$(grep -c -e cret -e TWO words) $(ctl exec "$name" 'echo "$SECRET $TWO"; pwd')" "0 se cret\" 2
-/work"
+is "its variables" "$(ctl exec "$name" 'echo "$SECRET $TWO"; pwd')" 'se cret" 2
+/work'
 is "and its label" "$(listed)" "$id running 7,x=y"
 is "which --reuse finds" "$(ctl create docker --image busybox --label thread=7,x=y --reuse)" "docker:$id"
 url=$(ctl url "$name" 80)
@@ -166,6 +184,31 @@ docker rmi snapshot >/dev/null
 ok "the other is deleted" ctl delete "$name"
 ok "twice is as once" ctl delete "$name"
 says "nothing is listed" 0 "[]" ctl list docker --json
+
+# The same by docker(1).
+tap_prefix="made by docker(1): "
+: >words
+name=$(SECRET='se cret"' by_program ctl create docker --image busybox --env SECRET --env TWO=2 --label thread=7,x=y --memory 64M --cpus 0.5 \
+	--pids 100 --port 80 --workdir /work)
+id=${name#docker:}
+id=${id%%:*}
+is "with the same limits" \
+	"$(docker inspect -f '{{.HostConfig.Memory}} {{.HostConfig.NanoCpus}} {{.HostConfig.PidsLimit}}' "$id")" "$((64 << 20)) 500000000 100"
+is "its variables, in no list of processes" "$(grep -c -e cret -e TWO words) $(by_program ctl exec "$name" 'echo "$SECRET $TWO"; pwd')" \
+	"0 se cret\" 2
+/work"
+is "the port of the same URL" "$(by_program ctl url "$name" 80)" "$(ctl url "$name" 80)"
+is "the same list" "$(by_program ctl list docker --json)" "$(ctl list docker --json)"
+ok "it is paused" by_program ctl pause "$name"
+is "which list says" "$(by_program listed)" "$id paused 7,x=y"
+ok "and goes on" by_program ctl resume "$name"
+completed() {
+	[ "$(by_program "$SANDBOXCTL" --complete sandboxctl info "docker:${id%?}" | cut -f 1)" = "docker:$id" ]
+}
+ok "which completes" wait_until "$PATIENCE" completed
+ok "it is deleted" by_program ctl delete "$name"
+says "nothing is listed" 0 "[]" by_program ctl list docker --json
+tap_prefix="made: "
 first=$(ctl create docker --image busybox --name again)
 docker rm -f again >/dev/null
 second=$(ctl create docker --image busybox --name again)
@@ -176,6 +219,7 @@ mkdir late
 # A daemon that makes the container once its maker is gone and somebody has looked for it.
 cat >late/docker <<END
 #!/bin/sh
+export DOCKER_HOST='$DOCKER_HOST'
 case \$1 in
 create)
 	echo "\$*" | sed "s/.*--name=\([^ ]*\) .*--label=\([^ ]*\) .*/--name=\1 --label=\2/" >"$PWD/late/wanted"
@@ -190,7 +234,7 @@ fi >>"$PWD/late/log" 2>&1
 exit \$status
 END
 chmod 755 late/docker
-like "a container that is late is deleted" "$(PATH=$PWD/late:$PATH ctl create docker --image busybox --progress-timeout 1 2>&1)" \
+like "a container that is late is deleted" "$(BY=$PWD/late by_program ctl create docker --image busybox --progress-timeout 1 2>&1)" \
 	"^sandboxctl: docker: .*one was made, and is deleted"
 says "so none is left" 0 "[]" ctl list docker --json
 mkdir "$SCRATCH/mnt.made"
@@ -214,8 +258,8 @@ says "of its own" 1 "sandboxctl: docker: a container in this machine's network p
 says "its labels have an end" 1 \
 	"sandboxctl: docker: a new container takes up to 100 labels and ports together, and the label of sandboxfs is one of them" \
 	ctl create docker --image busybox $(seq -f '--label=l%g=x' 100)
-says "a variable is a line" 1 "sandboxctl: docker: the variable A has an end of line, which it cannot be given" \
-	ctl create docker --image busybox --env 'A=1
+says "a variable is a line for docker(1)" 1 "sandboxctl: docker: the variable A has an end of line, which it cannot be given" \
+	by_program ctl create docker --image busybox --env 'A=1
 2'
 
 # ---- Wrong ways --------------------------------------------------------------------------------------
@@ -237,15 +281,17 @@ like "none is made without a shell" "$(ctl create docker --image scratch 2>&1)" 
 says "nothing is left of it" 0 "[]" ctl list docker --json
 docker run -d --name scratch --network none scratch /busybox sleep 100000 >/dev/null
 refuses "no shell" "docker:scratch: .*/bin/sh.*; its image has no /bin/sh, which is needed" docker:scratch
-like "no docker" "$(PATH=$PWD/empty "$SANDBOXFS" -f docker:bare wrong 2>&1)" \
-	"^sandboxfs: docker:bare: there is no program 'docker' here; install it"
 DOCKER_WAS=$DOCKER_HOST
 export DOCKER_HOST="unix://$PWD/empty/socket"
+like "no docker" "$(PATH=$PWD/empty "$SANDBOXFS" -f docker:bare wrong 2>&1)" \
+	"^sandboxfs: docker:bare: there is no program 'docker' here; install it"
 refuses "no daemon" "docker:bare: Cannot connect to the Docker daemon" docker:bare
 DOCKER_HOST=$DOCKER_WAS
 chmod 600 "$DOCKER_DIR/socket"
 as_user mkdir "$SCRATCH/home/wrong"
 like "no rights" "$(as_user "$SANDBOXFS" -f docker:bare "$SCRATCH/home/wrong" 2>&1)" "^sandboxfs: .*permission denied.*; is this user in the daemon's group"
+like "nor docker" "$(as_user env PATH="$PWD/empty" "$SANDBOXFS" -f docker:bare "$SCRATCH/home/wrong" 2>&1)" \
+	"^sandboxfs: docker:bare: permission denied while trying to connect to $DOCKER_DIR/socket; is this user in the daemon's group"
 tap_prefix=
 
 done_testing

@@ -90,6 +90,36 @@ says "nothing is listed" 0 "[]" ctl list podman --json
 says "an image is to be here" 1 "sandboxctl: podman: the image localhost/none:1 is not here; fetch it with: podman pull localhost/none:1" \
 	ctl create podman --image localhost/none:1
 
+# ---- By its service, without podman(1) -----------------------------------------------------------------
+
+tap_prefix="service: "
+podman_run bare localhost/bare sleep 3600 >run.log 2>&1
+podman system service --time=0 "unix://$runtime/socket" >service.log 2>&1 &
+service=$!
+tap_helpers="$tap_helpers $service"
+by_service() { # COMMAND...
+	CONTAINER_HOST="unix://$runtime/socket" PATH=$PWD/empty "$@"
+}
+listens() {
+	[ -S "$runtime/socket" ]
+}
+ok "it listens" wait_until "$PATIENCE" listens
+ok "one is mounted" by_service "$SANDBOXFS" podman:bare:/tmp "$MNT"
+echo text >"$MNT/file"
+settle
+is "what is written is there" "$(podman exec bare cat /tmp/file)" text
+says "a command has its output and its exit code" 3 "out 1234" \
+	by_service "$SANDBOXCTL" exec --user 1234 podman:bare:/tmp 'echo "out $(id -u)"; exit 3'
+umount "$MNT"
+is "it runs" "$(by_service "$SANDBOXCTL" info podman:bare --json | field_of state)" running
+podman pause bare >/dev/null
+is "it is paused" "$(by_service "$SANDBOXFS" -f podman:bare wrong 2>&1)" "sandboxfs: podman:bare is paused; wake it with: podman unpause bare"
+ok "and goes on" by_service "$SANDBOXCTL" resume podman:bare
+like "no such container" "$(by_service "$SANDBOXFS" -f podman:none wrong 2>&1)" "^sandboxfs: podman:none: .*no such container"
+podman rm -f -t 0 bare >/dev/null
+kill "$service"
+tap_prefix=
+
 like "no such container" "$(says_of_mount podman:bare)" "^sandboxfs: podman:bare: .*no such container bare$"
 like "no podman" "$(PATH=$PWD/empty "$SANDBOXFS" -f podman:bare wrong 2>&1)" \
 	"^sandboxfs: podman:bare: there is no program 'podman' here; install it"
