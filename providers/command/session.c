@@ -280,12 +280,15 @@ static enum err await_mark(
 		size_t taken = 1;
 
 		kind = wait_for(s, call, POLLIN, p, e);
+		/* Errors behind the mark are of what runs then: the mark is looked for before them. */
+		if (!kind && p[1].revents)
+			poll(p, 1, 0);
+		if (!kind && p[0].revents && take_up_to_mark(s, m, &before, &taken))
+			return ERR_OK;
 		if (!kind)
 			kind = read_errors(s, call, &p[1], keep_output, s, e);
 		if (kind || !p[0].revents)
 			continue;
-		if (take_up_to_mark(s, m, &before, &taken))
-			return ERR_OK;
 		call_moved(call);
 		if (taken)
 			continue;

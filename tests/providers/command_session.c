@@ -65,3 +65,28 @@ Test(command_session, its_last_output_is_received)
 	cr_expect(eq(sz, h.errors, 50005));
 	cr_expect(eq(str, h.last + strlen(h.last) - 5, "over\n"));
 }
+
+/* More often than the errors come with the mark by chance. */
+#define OFTEN 200
+
+Test(command_session, errors_behind_the_mark_are_the_programs_own)
+{
+	const char *const argv[] = { "sh", NULL };
+	AUTO_BUF struct buf line = BUF_INIT(100);
+
+	buf_add_string(&line, "echo errors >&2; exit 3");
+	for (int i = 0; i < OFTEN; i++) {
+		AUTO_WORDS struct words words = { 0 };
+		AUTO_SESSION struct session s = SESSION_NONE;
+		struct received h = { .session = &s };
+		struct error e = { 0 };
+		int exit_code = -1;
+
+		words_add_all(&words, argv);
+		cr_assert(zero(int, session_start(&s, &words, 0, &e)), "%s", e.text);
+		cr_assert(zero(int, session_open(&s, NULL, &line, &e)), "%s", e.text);
+		cr_assert(zero(int, session_follow(&s, NULL, receive, &h, &exit_code, &e)));
+		cr_assert(eq(int, exit_code, 3));
+		cr_assert(eq(str, h.last, "errors\n"), "the run %d", i);
+	}
+}
