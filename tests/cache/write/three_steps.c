@@ -1,11 +1,12 @@
 /*
- * Every three steps on two files in two directories, or on the two names of one file: with or
- * without a kill behind them, and with or without a rewrite of one of the files by another writer
- * before they are sent. Contents that others wrote stay, whole. Without others the sandbox has what
+ * The cases of plans.h: contents that others wrote stay, whole. Without others the sandbox has what
  * a plain directory has in which the same was done. A change that is not applied is reported.
  *
- * SANDBOXFS_CASES_STRIDE in the environment: every so many of the cases are run, 1: all; from
- * SANDBOXFS_CASES_FROM on, and below SANDBOXFS_CASES_BELOW. SANDBOXFS_CASE: the one that is run by
+ * A mount lasts for some cases, each in a directory of its own: what its start and end cost is most
+ * of what a case would.
+ *
+ * SANDBOXFS_CASES_STRIDE in the environment: one of so many cases is run, 1: all.
+ * SANDBOXFS_CASES_TOGETHER: the number of cases of a mount. SANDBOXFS_CASE: the one that is run by
  * itself, and shown; SANDBOXFS_CASE_TIMES: how often.
  */
 #include "cache/session/session.h"
@@ -19,6 +20,7 @@
 #include "providers/base/cleanup.h"
 #include "tests/cache/distant.h"
 #include "tests/cache/twin.h"
+#include "tests/cache/write/plans.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -30,59 +32,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 60000
-#define STEPS       3
-#define FILES       2
-#define NAMES       3
-#define THEIRS      "<THEIRS, and longer than anything of ours>"
+#define PATIENCE_MS  60000
+#define THEIRS       "<THEIRS, and longer than anything of ours>"
+#define STRIDE       10
+#define TOGETHER     16
+#define TOGETHER_MAX 64
 
-/* The first file, the second, and the other name of the first where it has two. */
-enum { A, B, A2 };
-
-/* The deeds: each is done by one of the names, perhaps with another one. */
-enum deed {
-	APPENDS,
-	OVERWRITES,
-	CUTS,
-	SETS_MODE,
-	SETS_TIMES,
-	SAVES, /* as editors do: a new file replaces the old one */
-	REMOVES,
-	MAKES, /* the file was removed before */
-	MOVES, /* to the other directory */
-	MOVES_OVER,
-	EXCHANGES,
-	LINKS, /* the later steps use the new name */
-	COPIES,
-	COPIES_OVER, /* the other one, as cp does */
-	MOVES_DIR,
-	/* a new second name, which the sandbox has by then, is given to the other file */
-	LOSES_LINK,
-	IS_REPLACED, /* the other file takes the name, also of a file that had two names before */
-	DEEDS,
-	NOTHING = DEEDS,
-};
-
-static const char *const deed_names[DEEDS + 1] = { "append", "overwrite", "cut", "chmod", "touch",
-	"save", "unlink", "make", "move", "move over", "exchange", "link", "copy", "copy over",
-	"mv dir", "lose link", "be replaced", "nothing" };
-
-enum ending {
-	KEEPS_UP,      /* the sandbox answers all the time */
-	FAILS_TO_SEND, /* one attempt is in vain, then the sandbox answers again */
-	KILLED,        /* before anything has left */
-	KILLED_LATE,   /* behind an attempt in vain */
-	ENDINGS,
-};
-
-static const char *const ending_names[ENDINGS] = { "connected", "outage", "kill",
-	"outage and kill" };
-
-struct plan {
-	unsigned deeds[STEPS], names[STEPS];
-	enum ending ending;
-	unsigned rewritten; /* the file that others write meanwhile; FILES: none */
-	bool has_two_names; /* the first file, from the beginning */
+struct one {
+	struct plan plan;
+	unsigned number;
+	char top[8]; /* the directory of the case */
+	char paths[NAMES][64], dirs[FILES][32];
+	unsigned names; /* given so far */
+	bool was_done;  /* the directory and the cache have taken every step */
+	char why[256];
 };
 
 static struct {
@@ -90,50 +53,54 @@ static struct {
 	struct scratch scratch;
 	struct plain plain;
 	struct mounted mounted;
-	struct plan plan;
-	char paths[NAMES][64], dirs[FILES][32];
-	unsigned names; /* given so far */
-	unsigned number;
-	char why[256];
+	enum ending ending; /* of all cases */
+	struct one cases[TOGETHER_MAX];
+	size_t count;
+	unsigned applies; /* that had arrived before the steps */
 } now;
 
-static const char *plan_text(void)
+static unsigned from_environment(const char *name, unsigned otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
+}
+
+static const char *one_text(const struct one *c)
 {
 	static char text[256];
-	const struct plan *plan = &now.plan;
-	static const char *const names[NAMES] = { "A", "B", "A2" };
-	int len = snprintf(text, sizeof text, "case %u: ", now.number);
+	int len = snprintf(text, sizeof text, "case %u: ", c->number);
 
-	for (unsigned n = 0; n < STEPS; n++)
-		len += snprintf(text + len, sizeof text - (size_t)len, "%s %s; ",
-			deed_names[plan->deeds[n]], names[plan->names[n]]);
-	snprintf(text + len, sizeof text - (size_t)len, "%s%s%s", ending_names[plan->ending],
-		plan->rewritten < FILES ? ", others rewrite " : "",
-		plan->rewritten == FILES  ? ""
-			: plan->rewritten ? "B"
-					  : "A");
+	plan_text(&c->plan, text + len, sizeof text - (size_t)len);
 	return text;
 }
 
 /* ---- Steps ---- */
 
+/* Both may be of one case, whose other paths the compiler takes for the same memory. */
 static void set_path(char *out, size_t room, const char *dir, const char *name)
 {
-	snprintf(out, room, "%s/%s", dir, name);
+	char path[64];
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	snprintf(out, room, "%s", path);
 }
 
-/* false: the step cannot be done, in the directory or in the cache. */
-static bool step(enum step_kind kind, const char *path, const char *path2, struct step s)
+/* false: the step cannot be done, in the directory or in the cache, where there is one. */
+static bool step(
+	struct one *c, enum step_kind kind, const char *path, const char *path2, struct step s)
 {
 	s.kind = kind;
 	snprintf(s.path, sizeof s.path, "%s", path);
 	snprintf(s.path2, sizeof s.path2, "%s", path2);
 	if (plain_do(&now.plain, &s))
 		return false;
+	if (!now.mounted.cache)
+		return true;
 	enum err kind2 = mounted_do(&now.mounted, &s);
 
 	if (kind2)
-		snprintf(now.why, sizeof now.why, "%s: %s", step_text(&s), error_words(kind2));
+		snprintf(c->why, sizeof c->why, "%s: %s", step_text(&s), error_words(kind2));
 	return !kind2;
 }
 
@@ -142,39 +109,40 @@ static struct step contents(char byte, size_t len)
 	return (struct step){ .byte = byte, .len = len };
 }
 
-static bool write_whole(enum step_kind opening, const char *path, char byte, size_t len)
+static bool write_whole(
+	struct one *c, enum step_kind opening, const char *path, char byte, size_t len)
 {
-	bool is_open = step(opening, path, "", (struct step){ 0 });
+	bool is_open = step(c, opening, path, "", (struct step){ 0 });
 	bool is_empty = is_open &&
-		(opening == STEP_CREATE || step(STEP_EMPTY, path, "", (struct step){ 0 }));
-	bool is_written = is_empty && step(STEP_WRITE, path, "", contents(byte, len));
+		(opening == STEP_CREATE || step(c, STEP_EMPTY, path, "", (struct step){ 0 }));
+	bool is_written = is_empty && step(c, STEP_WRITE, path, "", contents(byte, len));
 
-	return is_open && step(STEP_CLOSE, path, "", (struct step){ 0 }) && is_written;
+	return is_open && step(c, STEP_CLOSE, path, "", (struct step){ 0 }) && is_written;
 }
 
-static bool append(const char *path, char byte)
+static bool append(struct one *c, const char *path, char byte)
 {
-	bool is_open = step(STEP_OPEN, path, "", (struct step){ 0 });
-	bool is_written = is_open && step(STEP_APPEND, path, "", contents(byte, 3));
+	bool is_open = step(c, STEP_OPEN, path, "", (struct step){ 0 });
+	bool is_written = is_open && step(c, STEP_APPEND, path, "", contents(byte, 3));
 
-	return is_open && step(STEP_CLOSE, path, "", (struct step){ 0 }) && is_written;
+	return is_open && step(c, STEP_CLOSE, path, "", (struct step){ 0 }) && is_written;
 }
 
-static bool save(const char *path, char byte)
+static bool save(struct one *c, const char *path, char byte)
 {
 	char temporary[80];
 
 	snprintf(temporary, sizeof temporary, "%s.t", path);
-	return write_whole(STEP_CREATE, temporary, byte, 5) &&
-		step(STEP_RENAME, temporary, path, (struct step){ 0 });
+	return write_whole(c, STEP_CREATE, temporary, byte, 5) &&
+		step(c, STEP_RENAME, temporary, path, (struct step){ 0 });
 }
 
-static void new_path(char out[64], unsigned dir, char letter)
+static void new_path(struct one *c, char out[64], unsigned dir, char letter)
 {
 	char name[8];
 
-	snprintf(name, sizeof name, "%c%u", letter, now.names++);
-	set_path(out, 64, now.dirs[dir], name);
+	snprintf(name, sizeof name, "%c%u", letter, c->names++);
+	set_path(out, 64, c->dirs[dir], name);
 }
 
 static bool is_there(const char *path)
@@ -182,48 +150,48 @@ static bool is_there(const char *path)
 	return plain_mode(&now.plain, path) != 0;
 }
 
-static bool move_dir(unsigned which)
+static bool move_dir(struct one *c, unsigned which)
 {
 	char to[32];
 
-	snprintf(to, sizeof to, "%c%u", which ? 'e' : 'd', ++now.names);
-	if (!step(STEP_RENAME, now.dirs[which], to, (struct step){ 0 }))
+	snprintf(to, sizeof to, "%s/%c%u", c->top, which ? 'e' : 'd', ++c->names);
+	if (!step(c, STEP_RENAME, c->dirs[which], to, (struct step){ 0 }))
 		return false;
 	for (unsigned n = 0; n < NAMES; n++) {
 		char moved[64];
-		size_t len = strlen(now.dirs[which]);
+		size_t len = strlen(c->dirs[which]);
 
-		if (strncmp(now.paths[n], now.dirs[which], len) || now.paths[n][len] != '/')
+		if (strncmp(c->paths[n], c->dirs[which], len) || c->paths[n][len] != '/')
 			continue;
-		snprintf(moved, sizeof moved, "%.16s%.40s", to, now.paths[n] + len);
-		memcpy(now.paths[n], moved, sizeof moved);
+		snprintf(moved, sizeof moved, "%.16s%.40s", to, c->paths[n] + len);
+		memcpy(c->paths[n], moved, sizeof moved);
 	}
-	memcpy(now.dirs[which], to, sizeof to);
+	memcpy(c->dirs[which], to, sizeof to);
 	return true;
 }
 
 /* Takes the step from the name to a new one in the other directory. */
-static bool give_name(enum step_kind kind, unsigned name, char letter)
+static bool give_name(struct one *c, enum step_kind kind, unsigned name, char letter)
 {
-	bool is_in_first = !strncmp(now.paths[name], now.dirs[0], strlen(now.dirs[0]));
+	bool is_in_first = !strncmp(c->paths[name], c->dirs[0], strlen(c->dirs[0]));
 	char path[64];
 
-	new_path(path, is_in_first, letter);
-	if (!step(kind, now.paths[name], path, (struct step){ 0 }))
+	new_path(c, path, is_in_first, letter);
+	if (!step(c, kind, c->paths[name], path, (struct step){ 0 }))
 		return false;
 	if (kind != STEP_COPY)
-		memcpy(now.paths[name], path, sizeof path);
+		memcpy(c->paths[name], path, sizeof path);
 	return true;
 }
 
-static bool lose_link(unsigned name, const char *other)
+static bool lose_link(struct one *c, unsigned name, const char *other)
 {
 	char path[64];
 
-	new_path(path, name == A, 'k');
-	return is_there(other) && step(STEP_LINK, now.paths[name], path, (struct step){ 0 }) &&
-		!cache_sync(now.far.cache, now.mounted.call, NULL) &&
-		step(STEP_RENAME, other, path, (struct step){ 0 });
+	new_path(c, path, name == A, 'k');
+	return is_there(other) && step(c, STEP_LINK, c->paths[name], path, (struct step){ 0 }) &&
+		(!now.mounted.cache || !cache_sync(now.mounted.cache, now.mounted.call, NULL)) &&
+		step(c, STEP_RENAME, other, path, (struct step){ 0 });
 }
 
 /* rename(2) of one name of a file to another name of it moves neither. */
@@ -235,36 +203,36 @@ static bool is_same_file(const char *path, const char *path2)
 		st.st_ino == st2.st_ino;
 }
 
-static bool rename_over(const char *path, const char *path2, uint32_t flags)
+static bool rename_over(struct one *c, const char *path, const char *path2, uint32_t flags)
 {
 	return is_there(path2) && !is_same_file(path, path2) &&
-		step(STEP_RENAME, path, path2, (struct step){ .flags = flags });
+		step(c, STEP_RENAME, path, path2, (struct step){ .flags = flags });
 }
 
-static bool do_deed(enum deed deed, unsigned name, char byte)
+static bool do_deed(struct one *c, enum deed deed, unsigned name, char byte)
 {
-	const char *path = now.paths[name], *other = now.paths[name == B ? A : B];
+	const char *path = c->paths[name], *other = c->paths[name == B ? A : B];
 
 	switch (deed) {
-	case APPENDS: return append(path, byte);
-	case OVERWRITES: return is_there(path) && write_whole(STEP_OPEN, path, byte, 6);
-	case CUTS: return step(STEP_CUT, path, "", (struct step){ .number = 2 });
-	case SETS_MODE: return step(STEP_CHMOD, path, "", (struct step){ .number = 0600 });
-	case SETS_TIMES: return step(STEP_TIMES, path, "", (struct step){ .number = 1000 });
-	case SAVES: return is_there(path) && save(path, byte);
-	case REMOVES: return step(STEP_UNLINK, path, "", (struct step){ 0 });
-	case MAKES: return !is_there(path) && write_whole(STEP_CREATE, path, byte, 4);
-	case MOVES: return give_name(STEP_RENAME, name, 'm');
-	case MOVES_OVER: return rename_over(path, other, 0);
-	case EXCHANGES: return rename_over(path, other, CHANGE_EXCHANGE);
-	case LINKS: return give_name(STEP_LINK, name, 'l');
-	case COPIES: return give_name(STEP_COPY, name, 'c');
+	case APPENDS: return append(c, path, byte);
+	case OVERWRITES: return is_there(path) && write_whole(c, STEP_OPEN, path, byte, 6);
+	case CUTS: return step(c, STEP_CUT, path, "", (struct step){ .number = 2 });
+	case SETS_MODE: return step(c, STEP_CHMOD, path, "", (struct step){ .number = 0600 });
+	case SETS_TIMES: return step(c, STEP_TIMES, path, "", (struct step){ .number = 1000 });
+	case SAVES: return is_there(path) && save(c, path, byte);
+	case REMOVES: return step(c, STEP_UNLINK, path, "", (struct step){ 0 });
+	case MAKES: return !is_there(path) && write_whole(c, STEP_CREATE, path, byte, 4);
+	case MOVES: return give_name(c, STEP_RENAME, name, 'm');
+	case MOVES_OVER: return rename_over(c, path, other, 0);
+	case EXCHANGES: return rename_over(c, path, other, CHANGE_EXCHANGE);
+	case LINKS: return give_name(c, STEP_LINK, name, 'l');
+	case COPIES: return give_name(c, STEP_COPY, name, 'c');
 	case COPIES_OVER:
 		return is_there(other) && !is_same_file(path, other) &&
-			step(STEP_COPY_OVER, path, other, (struct step){ 0 });
-	case MOVES_DIR: return move_dir(name != A);
-	case LOSES_LINK: return now.plan.ending == KEEPS_UP && lose_link(name, other);
-	case IS_REPLACED: return rename_over(other, path, 0);
+			step(c, STEP_COPY_OVER, path, other, (struct step){ 0 });
+	case MOVES_DIR: return move_dir(c, name != A);
+	case LOSES_LINK: return now.ending == KEEPS_UP && lose_link(c, name, other);
+	case IS_REPLACED: return rename_over(c, other, path, 0);
 	default: return true;
 	}
 }
@@ -324,16 +292,35 @@ static void remove_all(int top)
 	free(entries);
 }
 
-/* ---- One case ---- */
+/* ---- The cases of a mount ---- */
 
-static void make_files(const struct scratch *s, bool has_two_names)
+static void make_files(const struct scratch *s, const struct one *c)
 {
-	scratch_mkdir(s, "d", 0755);
-	scratch_mkdir(s, "e", 0755);
-	scratch_write_text(s, "d/a", "aaaaaaaaaa");
-	scratch_write_text(s, "e/b", "bbbbbbbbbbbb");
-	if (has_two_names)
-		cr_assert(eq(int, linkat(s->fd, "d/a", s->fd, "e/z", 0), 0));
+	static const char *const texts[FILES] = { "aaaaaaaaaa", "bbbbbbbbbbbb" };
+
+	scratch_mkdir(s, c->top, 0755);
+	for (unsigned n = 0; n < FILES; n++) {
+		scratch_mkdir(s, c->dirs[n], 0755);
+		scratch_write_text(s, c->paths[n], texts[n]);
+	}
+	if (c->plan.has_two_names)
+		cr_assert(eq(int, linkat(s->fd, c->paths[A], s->fd, c->paths[A2], 0), 0));
+}
+
+/* All cases that are added before a run() have one ending. */
+static void add(const struct plan *plan, unsigned number)
+{
+	struct one *c = &now.cases[now.count];
+
+	*c = (struct one){ .plan = *plan, .number = number };
+	snprintf(c->top, sizeof c->top, "%zu", now.count);
+	for (unsigned n = 0; n < FILES; n++)
+		snprintf(c->dirs[n], sizeof c->dirs[n], "%zu/%c", now.count, "de"[n]);
+	set_path(c->paths[A], sizeof c->paths[A], c->dirs[0], "a");
+	set_path(c->paths[B], sizeof c->paths[B], c->dirs[1], "b");
+	set_path(c->paths[A2], sizeof c->paths[A2], c->dirs[1], "z");
+	now.ending = plan->ending;
+	now.count++;
 }
 
 static bool may_decide(const char *path)
@@ -352,6 +339,16 @@ static bool may_decide(const char *path)
 	return may;
 }
 
+static void await_deciding(const char *path)
+{
+	int64_t end_ms = monotonic_ms() + PATIENCE_MS;
+
+	while (!may_decide(path)) {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "nothing may be decided");
+		usleep(200);
+	}
+}
+
 static void know_file(const char *path)
 {
 	struct inode *i;
@@ -362,79 +359,82 @@ static void know_file(const char *path)
 	mounted_forget(&now.mounted, i);
 }
 
+static void know(const struct one *c)
+{
+	await_deciding(c->top);
+	await_deciding(c->dirs[0]);
+	await_deciding(c->dirs[1]);
+	for (unsigned n = 0; n < (c->plan.has_two_names ? NAMES : FILES); n++)
+		know_file(c->paths[n]);
+}
+
 static void set_gather_ms(int64_t ms)
 {
 	distant_gather_for(&now.far, ms);
 	now.far.cache->writeback->pause_ms = 1;
 }
 
-static void begin(const struct plan *plan)
+static void begin(void)
 {
-	int64_t end_ms = monotonic_ms() + PATIENCE_MS;
-
-	now.plan = *plan;
-	now.names = 0;
-	now.why[0] = 0;
-	set_path(now.paths[0], sizeof now.paths[0], "d", "a");
-	set_path(now.paths[1], sizeof now.paths[1], "e", "b");
-	set_path(now.paths[2], sizeof now.paths[2], "e", "z");
-	memcpy(now.dirs[0], "d", 2);
-	memcpy(now.dirs[1], "e", 2);
-	make_files(&now.far.scratch, plan->has_two_names);
-	make_files(&now.scratch, plan->has_two_names);
+	for (size_t n = 0; n < now.count; n++) {
+		make_files(&now.far.scratch, &now.cases[n]);
+		make_files(&now.scratch, &now.cases[n]);
+	}
 	plain_init(&now.plain, now.scratch.fd);
 	distant_remount(&now.far, NULL);
 	now.mounted = (struct mounted){ .cache = now.far.cache };
-	while (!may_decide("") || !may_decide("d") || !may_decide("e")) {
-		cr_assert(lt(i64, monotonic_ms(), end_ms), "nothing may be decided");
-		usleep(200);
-	}
-	know_file("d/a");
-	know_file("e/b");
-	if (plan->has_two_names)
-		know_file("e/z");
+	await_deciding("");
+	for (size_t n = 0; n < now.count; n++)
+		know(&now.cases[n]);
 	set_gather_ms(AN_HOUR_MS);
 }
 
 static void try_in_vain(void)
 {
-	unsigned before = distant_applies(&now.far);
-
 	if (!now.far.cache->writeback->changes)
 		return;
 	set_gather_ms(0);
-	distant_await_applies(&now.far, before + 1);
+	distant_await_applies(&now.far, now.applies + 1);
 }
 
-static void rewrite(void)
+static void rewrite(const struct one *c)
 {
 	static const char *const files[FILES] = { "d/a", "e/b" };
+	char path[64];
 
-	if (now.plan.rewritten < FILES && now.plan.ending != KEEPS_UP)
-		scratch_write_text(&now.far.scratch, files[now.plan.rewritten], THEIRS);
+	if (c->plan.rewritten == FILES || now.ending == KEEPS_UP)
+		return;
+	set_path(path, sizeof path, c->top, files[c->plan.rewritten]);
+	scratch_write_text(&now.far.scratch, path, THEIRS);
 }
 
-static bool take_steps(void)
+static void take_steps(struct one *c)
+{
+	c->was_done = true;
+	for (unsigned n = 0; n < STEPS && c->was_done; n++)
+		c->was_done =
+			do_deed(c, (enum deed)c->plan.deeds[n], c->plan.names[n], (char)('1' + n));
+}
+
+static void take_all_steps(void)
 {
 	static const struct call brief = { .progress_ms = 1 };
-	bool is_done = true;
 
-	now.far.is_cut = now.plan.ending != KEEPS_UP;
+	now.far.is_cut = now.ending != KEEPS_UP;
+	now.applies = distant_applies(&now.far);
 	now.mounted.call = now.far.is_cut ? &brief : NULL;
-	for (unsigned n = 0; n < STEPS && is_done; n++)
-		is_done = do_deed((enum deed)now.plan.deeds[n], now.plan.names[n], (char)('1' + n));
+	for (size_t n = 0; n < now.count; n++)
+		take_steps(&now.cases[n]);
 	now.mounted.call = NULL;
-	return is_done;
 }
 
 static void break_off(void)
 {
-	bool was_tried = now.plan.ending == FAILS_TO_SEND || now.plan.ending == KILLED_LATE;
-
-	if (was_tried)
+	if (now.ending == FAILS_TO_SEND || now.ending == KILLED_LATE)
 		try_in_vain();
-	rewrite();
-	if (now.plan.ending == KILLED || now.plan.ending == KILLED_LATE) {
+	for (size_t n = 0; n < now.count; n++)
+		rewrite(&now.cases[n]);
+	if (now.ending == KILLED || now.ending == KILLED_LATE) {
 		distant_break_off(&now.far);
 		now.far.is_cut = false;
 		distant_remount(&now.far, NULL);
@@ -453,14 +453,14 @@ static bool has_contents(const struct buf *all, const char *contents)
 }
 
 /* Whether all contents of ours are there, but those that others wrote over. */
-static bool has_ours(const struct buf *all, const struct buf *mine)
+static bool has_ours(const struct one *c, const struct buf *all, const struct buf *mine)
 {
 	AUTO_FREE char *own = strdup(buf_text(mine));
 	char *rest = own;
 
 	for (char *line; (line = strsep(&rest, "\n"));) {
 		const char *text = strchr(line, '=');
-		bool is_theirs = text && text[1] == "ab"[now.plan.rewritten];
+		bool is_theirs = text && text[1] == "ab"[c->plan.rewritten];
 
 		if (text && !is_theirs && !has_contents(all, text + 1))
 			return false;
@@ -468,25 +468,38 @@ static bool has_ours(const struct buf *all, const struct buf *mine)
 	return true;
 }
 
+static bool has_failed(const struct one *c)
+{
+	static struct cache_failed_change failed[TOGETHER_MAX * 4 * STEPS];
+	size_t len = strlen(c->top);
+	size_t count =
+		writeback_failed(now.far.cache->writeback, failed, sizeof failed / sizeof *failed);
+
+	for (size_t n = 0; n < count; n++)
+		if (!strncmp(failed[n].path, c->top, len) && failed[n].path[len] == '/')
+			return true;
+	return false;
+}
+
 /* NULL: everything is as expected. */
-static const char *find_fault(void)
+static const char *find_fault(const struct one *c)
 {
 	AUTO_BUF struct buf mine = BUF_INIT(65536), sandbox = BUF_INIT(65536);
-	bool has_failed = distant_failed(&now.far) > 0;
+	bool is_refused = distant_failed(&now.far) && has_failed(c);
 
-	describe(now.plain.dir, "", &mine);
-	describe(now.far.scratch.fd, "", &sandbox);
+	describe(now.plain.dir, c->top, &mine);
+	describe(now.far.scratch.fd, c->top, &sandbox);
 	bool keeps_both = strstr(buf_text(&sandbox), ".sandboxfs-conflict") != NULL;
 	bool is_same = !strcmp(buf_text(&mine), buf_text(&sandbox));
 
 	if (getenv("SANDBOXFS_CASE"))
-		fprintf(stderr, "%s\nmine:\n%s\nsandbox:\n%sparked %d\n", plan_text(),
-			buf_text(&mine), buf_text(&sandbox), has_failed);
-	if (now.plan.rewritten < FILES)
-		return !has_contents(&sandbox, THEIRS)              ? "theirs is lost"
-			: !has_failed && !has_ours(&sandbox, &mine) ? "ours is lost in silence"
-								    : NULL;
-	if (has_failed || keeps_both)
+		fprintf(stderr, "%s\nmine:\n%s\nsandbox:\n%sparked %d\n", one_text(c),
+			buf_text(&mine), buf_text(&sandbox), is_refused);
+	if (c->plan.rewritten < FILES)
+		return !has_contents(&sandbox, THEIRS)                 ? "theirs is lost"
+			: !is_refused && !has_ours(c, &sandbox, &mine) ? "ours is lost in silence"
+								       : NULL;
+	if (is_refused || keeps_both)
 		return "a conflict with nobody";
 	return is_same ? NULL : "the sandbox has something else";
 }
@@ -501,27 +514,32 @@ static void end(void)
 	remove_all(now.far.scratch.fd);
 	remove_all(now.scratch.fd);
 	remove_all(now.far.journal.fd);
+	now.count = 0;
 }
 
-/* true: no fault was found. *was_done: whether the steps could be done. */
-static bool run_case(const struct plan *plan, bool *was_done)
+static void expect_sound(const struct one *c, const struct error *e)
 {
-	const char *fault = NULL;
+	const char *fault = c->was_done ? find_fault(c) : c->why;
+
+	cr_expect(eq(ptr, (void *)fault, NULL), "%s: %s: %s", one_text(c), fault, e->text);
+}
+
+/* Runs the cases that were added. */
+static void run(void)
+{
 	struct error e = { 0 };
 
-	begin(plan);
-	*was_done = take_steps();
-	if (*was_done) {
-		break_off();
-		/* The error is a refusal. */
-		cache_sync(now.far.cache, NULL, &e);
-		fault = find_fault();
-	}
+	if (!now.count)
+		return;
+	begin();
+	take_all_steps();
+	break_off();
+	/* The error is a refusal. */
+	cache_sync(now.far.cache, NULL, &e);
+	for (size_t n = 0; n < now.count; n++)
+		expect_sound(&now.cases[n], &e);
 	now.far.is_cut = false;
 	end();
-	if (fault)
-		fprintf(stderr, "%s: %s: %s\n", plan_text(), fault, e.text);
-	return !fault;
 }
 
 static void start(void)
@@ -541,14 +559,12 @@ TestSuite(three_steps, .timeout = 7200);
 
 /* ---- Some of them ---- */
 
-static void expect_sound(const struct plan *plans, size_t count)
+static void expect_all_sound(const struct plan *plans, size_t count)
 {
-	bool was_done;
-
 	start();
 	for (size_t n = 0; n < count; n++) {
-		cr_expect(run_case(&plans[n], &was_done), "%s", plan_text());
-		cr_expect(was_done, "%s: %s", plan_text(), now.why);
+		add(&plans[n], 0);
+		run();
 	}
 	stop();
 }
@@ -557,7 +573,7 @@ static void expect_sound(const struct plan *plans, size_t count)
 #define OF_NONE                .ending = KILLED_LATE, .rewritten = FILES
 #define OF_A_WITH_TWO_NAMES    OF_A, .has_two_names = true
 #define OF_NONE_WITH_TWO_NAMES OF_NONE, .has_two_names = true
-#define EXPECT_SOUND(plans)    expect_sound(plans, sizeof(plans) / sizeof *(plans))
+#define EXPECT_SOUND(plans)    expect_all_sound(plans, sizeof(plans) / sizeof *(plans))
 
 Test(three_steps, a_file_in_a_directory_that_was_moved_is_held_against_what_was_there)
 {
@@ -665,11 +681,9 @@ Test(three_steps, what_left_before_a_conflict_is_done_though_the_conflict_leaves
 /* No other writer changes the files. */
 Test(three_steps, a_copy_along_with_any_pending_change_is_no_conflict)
 {
-	bool was_done;
-
 	start();
 	for (unsigned n = 0; n < DEEDS * FILES * 2; n++) {
-		unsigned deed = n / FILES % DEEDS;
+		unsigned deed = APPENDS + n / FILES % DEEDS;
 		bool is_first = n / FILES / DEEDS;
 		const struct plan plan = {
 			.deeds = { is_first ? COPIES : deed, is_first ? deed : COPIES, NOTHING },
@@ -678,80 +692,102 @@ Test(three_steps, a_copy_along_with_any_pending_change_is_no_conflict)
 			.rewritten = FILES,
 		};
 
-		cr_expect(run_case(&plan, &was_done), "%s", plan_text());
+		if (plan_can_be_done(&plan))
+			add(&plan, n);
+		if (now.count == TOGETHER)
+			run();
 	}
+	run();
 	stop();
+}
+
+/* ---- Which plans are cases ---- */
+
+static bool is_as_made(const char *path, const char *text)
+{
+	AUTO_FREE char *is = is_there(path) ? scratch_read(&now.scratch, path, NULL) : NULL;
+
+	return is && !strcmp(is, text);
+}
+
+/* The steps are done in the directory alone. */
+static void expect_foreseen(unsigned sequence)
+{
+	const struct plan plan = plan_of(sequence * FATES);
+	struct one *c = &now.cases[0];
+
+	add(&plan, sequence * FATES);
+	make_files(&now.scratch, c);
+	take_steps(c);
+	cr_expect(eq(int, c->was_done, plan_can_be_done(&plan)), "%s", one_text(c));
+	cr_expect(
+		plan_concerns(&plan, B) || is_as_made("0/e/b", "bbbbbbbbbbbb"), "%s", one_text(c));
+	remove_all(now.scratch.fd);
+	now.count = 0;
+}
+
+Test(three_steps, a_directory_takes_the_steps_of_cases_and_no_others)
+{
+	unsigned stride = from_environment("SANDBOXFS_CASES_STRIDE", STRIDE);
+
+	scratch_make(&now.scratch);
+	plain_init(&now.plain, now.scratch.fd);
+	for (unsigned n = 0; n < SEQUENCES; n++)
+		if (plan_is_chosen(n * FATES, stride))
+			expect_foreseen(n);
+	scratch_remove(&now.scratch);
+}
+
+/* tests/README.md says how many cases there are. */
+Test(three_steps, the_cases_are_counted)
+{
+	unsigned count = 0;
+
+	for (unsigned n = 0; n < PLANS; n++) {
+		const struct plan plan = plan_of(n);
+
+		count += plan_is_case(&plan);
+	}
+	cr_expect(eq(u32, count, CASES));
 }
 
 /* ---- All cases ---- */
 
-/*
- * The first step is by the first name: two files are alike, and so are two names of one file. The
- * second and the third are by either name.
- */
-#define DEEDS_ALL (DEEDS * 2)
-/* While the sandbox answers, each change leaves before others could write the file. */
-#define FATES (1 + (ENDINGS - 1) * (FILES + 1))
-#define CASES (2 * DEEDS * DEEDS_ALL * DEEDS_ALL * FATES)
-
-static unsigned take_digit(unsigned *rest, unsigned below)
-{
-	unsigned taken = *rest % below;
-
-	*rest /= below;
-	return taken;
-}
-
-static struct plan plan_of(unsigned number)
-{
-	unsigned fate = take_digit(&number, FATES);
-	struct plan plan = { .ending = KEEPS_UP, .rewritten = FILES };
-
-	if (fate) {
-		plan.ending = (enum ending)(1 + (fate - 1) % (ENDINGS - 1));
-		plan.rewritten = (fate - 1) / (ENDINGS - 1);
-	}
-	plan.deeds[0] = take_digit(&number, DEEDS);
-	for (unsigned n = 1; n < STEPS; n++) {
-		plan.deeds[n] = take_digit(&number, DEEDS);
-		plan.names[n] = take_digit(&number, 2);
-	}
-	plan.has_two_names = number;
-	for (unsigned n = 0; n < STEPS; n++)
-		plan.names[n] *= plan.has_two_names ? A2 : B;
-	return plan;
-}
-
 /* The number of tests that share the cases. They run in parallel: they wait more than they work. */
 #define SHARES 8
-/* Prime: some cases of every kind. */
-#define STRIDE 397
 
-static unsigned from_environment(const char *name, unsigned otherwise)
+/* Returns the number of cases. */
+static unsigned run_some(unsigned share, enum ending ending)
 {
-	const char *text = getenv(name);
+	unsigned stride = from_environment("SANDBOXFS_CASES_STRIDE", STRIDE);
+	unsigned together = from_environment("SANDBOXFS_CASES_TOGETHER", TOGETHER);
+	unsigned count = 0;
 
-	return text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
+	for (unsigned n = 0; n < PLANS; n++) {
+		if (n / FATES % SHARES != share || !plan_is_chosen(n, stride))
+			continue;
+		const struct plan plan = plan_of(n);
+
+		if (plan.ending != ending || !plan_is_case(&plan))
+			continue;
+		add(&plan, n);
+		count++;
+		if (now.count >= together)
+			run();
+	}
+	run();
+	return count;
 }
 
 static void run_share(unsigned share)
 {
-	unsigned stride = from_environment("SANDBOXFS_CASES_STRIDE", STRIDE);
-	unsigned from = from_environment("SANDBOXFS_CASES_FROM", 0);
-	unsigned below = from_environment("SANDBOXFS_CASES_BELOW", CASES);
-	unsigned done = 0;
-	bool was_done;
+	unsigned count = 0;
 
 	start();
-	for (unsigned n = from + share * stride; n < below; n += SHARES * stride) {
-		const struct plan plan = plan_of(n);
-
-		now.number = n;
-		cr_expect(run_case(&plan, &was_done), "%s", plan_text());
-		done += was_done;
-	}
+	for (unsigned ending = 0; ending < ENDINGS; ending++)
+		count += run_some(share, (enum ending)ending);
 	stop();
-	fprintf(stderr, "%u cases of those below %u\n", done, below);
+	cr_log_info("%u cases", count);
 }
 
 #define SHARE(n)                                                                                   \
@@ -772,13 +808,13 @@ SHARE(7)
 Test(three_steps, the_case_of_the_environment_is_sound)
 {
 	unsigned times = from_environment("SANDBOXFS_CASE_TIMES", 1);
-	bool was_done;
-
-	now.number = from_environment("SANDBOXFS_CASE", 0);
-	const struct plan plan = plan_of(now.number);
+	unsigned number = from_environment("SANDBOXFS_CASE", 0);
+	const struct plan plan = plan_of(number);
 
 	start();
-	for (unsigned n = 0; n < times; n++)
-		cr_expect(run_case(&plan, &was_done), "%s", plan_text());
+	for (unsigned n = 0; n < times; n++) {
+		add(&plan, number);
+		run();
+	}
 	stop();
 }
