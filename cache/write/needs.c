@@ -202,6 +202,23 @@ static bool lacks_base(const struct op *q, const struct concerned *x)
 	return is_there && op_changes_contents(q) && !q->is_verified;
 }
 
+/*
+ * After a kill: a file gets its other name, or attributes, where it is the file of the call. What
+ * has its name may be another one, also where a directory above was moved since.
+ */
+static void need_named(struct batch *b, size_t step, const struct steps *steps)
+{
+	const struct op *q = b->ops[step - 1];
+	bool moves = q->change.op == CHANGE_RENAME || q->change.op == CHANGE_LINK;
+	bool is_moved;
+
+	if (!q->is_recovered || !(moves || op_sets_attributes(q)))
+		return;
+	need_also(b, step, last_at_path(b, step - 1, q->change.path, steps, &is_moved));
+	if (op_exchanges(q))
+		need_also(b, step, last_at_path(b, step - 1, q->change.path2, steps, &is_moved));
+}
+
 void batch_needs_file(struct batch *b, size_t step, const struct steps *steps)
 {
 	struct change *c = &b->changes[step - 1];
@@ -211,6 +228,7 @@ void batch_needs_file(struct batch *b, size_t step, const struct steps *steps)
 
 	need_also(b, step, last);
 	need_also(b, step, held);
+	need_named(b, step, steps);
 	if (!last && !held && lacks_base(b->ops[step - 1], &x))
 		*journal_base_in(c) = writeback_version_gone;
 }

@@ -624,6 +624,20 @@ Test(three_steps, a_file_that_changed_places_is_held_against_what_was_there)
 	EXPECT_SOUND(plans);
 }
 
+Test(three_steps, a_file_that_left_a_directory_that_was_moved_is_held_against_what_was_there)
+{
+	static const struct plan plans[] = {
+		{ { SAVES, MOVES_DIR, MOVES, REMOVES }, OF_A },
+		{ { SAVES, MOVES_DIR, MOVES, REMOVES }, .ending = KILLED, .rewritten = 0 },
+		{ { SAVES, MOVES_DIR, MOVES, REMOVES }, .ending = FAILS_TO_SEND, .rewritten = 0 },
+		{ { SAVES, MOVES_DIR, MOVES_OVER, SAVES }, { A, A, A, B }, OF_A },
+		{ { SAVES, MOVES_DIR, MOVES_OVER, SAVES }, { A, A, A, B }, .ending = KILLED,
+			.rewritten = 0 },
+	};
+
+	EXPECT_SOUND(plans);
+}
+
 Test(three_steps, a_file_of_which_a_copy_is_pending_is_held_against_what_was_copied)
 {
 	static const struct plan plans[] = {
