@@ -32,11 +32,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PATIENCE_MS  60000
-#define THEIRS       "<THEIRS, and longer than anything of ours>"
-#define STRIDE       10
-#define TOGETHER     16
-#define TOGETHER_MAX 64
+#define PATIENCE_MS 60000
+#define THEIRS      "<THEIRS, and longer than anything of ours>"
+#define STRIDE      10
+/* Prime: some plans of every kind. */
+#define FORESEEN_STRIDE 37
+#define TOGETHER        16
+#define TOGETHER_MAX    64
 
 struct one {
 	struct plan plan;
@@ -742,7 +744,7 @@ static void expect_foreseen(unsigned sequence)
 
 Test(three_steps, a_directory_takes_the_steps_of_cases_and_no_others)
 {
-	unsigned stride = from_environment("SANDBOXFS_CASES_STRIDE", STRIDE);
+	unsigned stride = from_environment("SANDBOXFS_CASES_STRIDE", FORESEEN_STRIDE);
 
 	scratch_make(&now.scratch);
 	plain_init(&now.plain, now.scratch.fd);

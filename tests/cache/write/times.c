@@ -91,7 +91,7 @@ static const struct operation {
 	{ .text = "make and leave open", .acts = { CREATE("new"), WRITE(5) } },
 	{ .text = "make in a new directory", .acts = { MKDIR("made"), CREATE("made/new"), CLOSE } },
 	{ .text = "mkdir", .acts = { MKDIR("made") } },
-	{ .text = "symlink", .acts = { SYMLINK("made") } },
+	{ .text = "symlink", .acts = { SYMLINK("pointer") } },
 	{ .text = "link", .acts = { LINK("old", "new") } },
 	{ .text = "link into another", .acts = { LINK("old", "sub/new") } },
 	{ .text = "rename", .acts = { RENAME("old", "new", 0) } },
@@ -120,7 +120,7 @@ static const struct operation {
 #define OPERATIONS (sizeof operations / sizeof *operations)
 
 static const char *const names[] = { "", "old", "two", "alias", "sub", "sub/in", "sub/new", "hole",
-	"empty", "new", "made", "made/in", "made/new" };
+	"empty", "new", "made", "made/in", "made/new", "pointer" };
 
 #define NAMES (sizeof names / sizeof *names)
 
