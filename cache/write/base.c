@@ -193,13 +193,15 @@ static bool has_to_do_with(const struct op *q, const struct followed *f)
 
 /*
  * The version that the op left. All zero: the version is unknown, or the file has other names. The
- * names of a file that was made here are unknown.
+ * names of a file that was made here are unknown. What an earlier mount has done is told also where
+ * the name is gone again.
  */
 static struct version version_left(const struct op *answered, const struct change_result *r)
 {
 	bool is_known = r->attr.nlink == 1 || op_file(answered)->ino;
+	bool is_told = r->was_over || (r->has_attr && S_ISREG(r->attr.mode));
 
-	if (!r->has_attr || !S_ISREG(r->attr.mode) || !is_known)
+	if (!is_told || !is_known)
 		return (struct version){ 0 };
 	return r->was_over ? r->left : version_shown(&r->attr);
 }
@@ -419,14 +421,15 @@ static bool shows_others(const struct version *before, const struct change_resul
 {
 	bool is_of_then = r->was_over && r->left.ctime.tv_sec;
 	struct version after = is_of_then ? r->left : version_shown(&r->attr);
+	bool is_told = is_of_then || r->has_attr;
 
-	return after.size != before->size || !time_equals(after.mtime, before->mtime);
+	return is_told && (after.size != before->size || !time_equals(after.mtime, before->mtime));
 }
 
 void writeback_base_moved_locked(
 	struct writeback *p, const struct op *mover, const struct change_result *result)
 {
-	if (op_moves_file(mover) && result->has_attr && writeback_base_waits_locked(mover) &&
+	if (op_moves_file(mover) && writeback_base_waits_locked(mover) &&
 		shows_others(&mover->change.version, result))
 		writeback_base_gone_locked(p, mover);
 }

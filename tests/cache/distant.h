@@ -133,6 +133,8 @@ void distant_time_out_apply(struct distant *d, unsigned number);
 enum err distant_deliver_copy(struct distant *d);
 /* Waits first for an apply that was let through before: the refusal is not for that one. */
 void distant_refuse(struct distant *d, enum err kind);
+/* Waits until no apply is at work. */
+void distant_await_over(struct distant *d);
 /* Waits until so many applies, fetches or fetched items have arrived. */
 void distant_await_applies(struct distant *d, unsigned count);
 void distant_await_fetches(struct distant *d, unsigned count);

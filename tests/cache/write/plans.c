@@ -6,8 +6,8 @@ static const char *const deed_names[DEEDS_END] = { "nothing", "append", "overwri
 	"touch", "save", "unlink", "make", "move", "move over", "exchange", "link", "copy",
 	"copy over", "mv dir", "lose link", "be replaced" };
 
-static const char *const ending_names[ENDINGS] = { "connected", "outage", "kill",
-	"outage and kill" };
+static const char *const ending_names[ENDINGS] = { "connected", "outage", "kill", "outage and kill",
+	"two kills" };
 
 void plan_text(const struct plan *plan, char *out, size_t room)
 {

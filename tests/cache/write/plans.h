@@ -51,6 +51,7 @@ enum ending {
 	FAILS_TO_SEND, /* one attempt is in vain, then the sandbox answers again */
 	KILLED,        /* before anything has left */
 	KILLED_LATE,   /* behind an attempt in vain */
+	KILLED_TWICE,  /* the second time before the answer to what left first */
 	ENDINGS,
 };
 
@@ -66,7 +67,7 @@ struct plan {
 #define DEEDS     (DEEDS_END - 1)
 #define SEQUENCES (2 * DEEDS * (DEEDS * 2) * (DEEDS * 2))
 #define PLANS     (SEQUENCES * FATES)
-#define CASES     163396
+#define CASES     210058
 
 /* The plan's number is `sequence` * FATES + `fate`. */
 struct plan plan_of(unsigned number);

@@ -430,19 +430,39 @@ static void take_all_steps(void)
 	now.mounted.call = NULL;
 }
 
+/* The next mount sends what is pending, and does not learn what became of it. */
+static void send_in_vain(void)
+{
+	unsigned before = distant_applies(&now.far);
+
+	now.far.lose_answers = true;
+	distant_remount_at_once(&now.far, NULL);
+	if (now.far.cache->writeback->changes)
+		distant_await_applies(&now.far, before + 1);
+	distant_await_over(&now.far);
+	distant_break_off(&now.far);
+	now.far.lose_answers = false;
+}
+
+static void kill_and_return(void)
+{
+	distant_break_off(&now.far);
+	now.far.is_cut = false;
+	if (now.ending == KILLED_TWICE)
+		send_in_vain();
+	distant_remount(&now.far, NULL);
+	now.mounted = (struct mounted){ .cache = now.far.cache };
+	now.far.cache->writeback->pause_ms = 1;
+}
+
 static void break_off(void)
 {
 	if (now.ending == FAILS_TO_SEND || now.ending == KILLED_LATE)
 		try_in_vain();
 	for (size_t n = 0; n < now.count; n++)
 		rewrite(&now.cases[n]);
-	if (now.ending == KILLED || now.ending == KILLED_LATE) {
-		distant_break_off(&now.far);
-		now.far.is_cut = false;
-		distant_remount(&now.far, NULL);
-		now.mounted = (struct mounted){ .cache = now.far.cache };
-		now.far.cache->writeback->pause_ms = 1;
-	}
+	if (now.ending >= KILLED)
+		kill_and_return();
 	now.far.is_cut = false;
 }
 
@@ -634,6 +654,29 @@ Test(three_steps, a_file_that_left_a_directory_that_was_moved_is_held_against_wh
 		{ { SAVES, MOVES_DIR, MOVES, REMOVES }, .ending = FAILS_TO_SEND, .rewritten = 0 },
 		{ { SAVES, MOVES_DIR, MOVES_OVER, SAVES }, { A, A, A, B }, OF_A },
 		{ { SAVES, MOVES_DIR, MOVES_OVER, SAVES }, { A, A, A, B }, .ending = KILLED,
+			.rewritten = 0 },
+	};
+
+	EXPECT_SOUND(plans);
+}
+
+Test(three_steps, a_file_that_moved_before_a_kill_without_an_answer_is_the_file_that_was_moved)
+{
+	static const struct plan plans[] = {
+		{ { MOVES, MOVES_DIR, APPENDS }, .ending = KILLED_TWICE, .rewritten = FILES },
+		{ { MOVES, MOVES_DIR, OVERWRITES }, .ending = KILLED_TWICE, .rewritten = FILES },
+		{ { MOVES, MOVES_DIR, APPENDS }, { A, B, A }, .ending = KILLED_TWICE,
+			.rewritten = FILES },
+	};
+
+	EXPECT_SOUND(plans);
+}
+
+Test(three_steps, a_file_that_others_wrote_and_that_moved_twice_before_a_kill_is_theirs)
+{
+	static const struct plan plans[] = {
+		{ { IS_REPLACED, MOVES, OVERWRITES }, .ending = KILLED_TWICE, .rewritten = 1 },
+		{ { LINKS, MOVES_OVER, CUTS }, { A, A, B }, .ending = KILLED_TWICE,
 			.rewritten = 0 },
 	};
 

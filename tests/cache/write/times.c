@@ -35,7 +35,7 @@ static void teardown(void)
 	distant_stop(&far);
 }
 
-TestSuite(times, .init = setup, .fini = teardown, .timeout = 600);
+TestSuite(times, .init = setup, .fini = teardown, .timeout = 7200);
 
 /* ---- The operations ---- */
 
