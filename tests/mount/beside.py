@@ -354,7 +354,8 @@ def check(mount, store, ledger):
     wrong += faults(known, tree, parked) + differences(tree_of(f"{mount}/work"), tree)
     print(f"{parked} of {known['count']} changes were refused")
     if wrong:
-        print(*wrong, f"there is {tree}", f"acknowledged: {known['states'][0]}", *known["log"], sep="\n")
+        # The script shows the last lines alone.
+        print(*known["log"], f"there is {tree}", f"acknowledged: {known['states'][0]}", *wrong, sep="\n")
         sys.exit(1)
 
 

@@ -56,7 +56,8 @@ while [ "$seed" -le "$last" ]; do
 	mount_sandbox "$box" timeout=60
 	die_and_return
 	ok "$what: nothing of the second writer's is lost, nor what was acknowledged and not refused" \
-		deadline "$((2 * PATIENCE))" python3 "$BESIDE" check "$MNT" "$STORE" ledger
+		deadline "$((2 * PATIENCE))" python3 "$BESIDE" check "$MNT" "$STORE" ledger ||
+		diag "$(grep -m 5 ' warn: ' "$LOG")"
 	diag "$what: $(printf '%s\n' "$tap_said" | head -n 1)"
 	tap_umount "$MNT"
 	wait_until "$PATIENCE" ended "$DAEMON"
