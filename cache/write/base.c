@@ -199,9 +199,9 @@ static bool has_to_do_with(const struct op *q, const struct followed *f)
 static struct version version_left(const struct op *answered, const struct change_result *r)
 {
 	bool is_known = r->attr.nlink == 1 || op_file(answered)->ino;
-	bool is_told = r->was_over || (r->has_attr && S_ISREG(r->attr.mode));
+	bool has_version = r->was_over || (r->has_attr && S_ISREG(r->attr.mode));
 
-	if (!is_told || !is_known)
+	if (!has_version || !is_known)
 		return (struct version){ 0 };
 	return r->was_over ? r->left : version_shown(&r->attr);
 }
@@ -421,9 +421,10 @@ static bool shows_others(const struct version *before, const struct change_resul
 {
 	bool is_of_then = r->was_over && r->left.ctime.tv_sec;
 	struct version after = is_of_then ? r->left : version_shown(&r->attr);
-	bool is_told = is_of_then || r->has_attr;
+	bool has_version = is_of_then || r->has_attr;
 
-	return is_told && (after.size != before->size || !time_equals(after.mtime, before->mtime));
+	return has_version &&
+		(after.size != before->size || !time_equals(after.mtime, before->mtime));
 }
 
 void writeback_base_moved_locked(
