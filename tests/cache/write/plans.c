@@ -39,8 +39,8 @@ struct plan plan_of(unsigned number)
 	struct plan plan = { .ending = KEEPS_UP, .rewritten = FILES };
 
 	if (fate) {
-		plan.ending = (enum ending)(1 + (fate - 1) % (ENDINGS - 1));
-		plan.rewritten = (fate - 1) / (ENDINGS - 1);
+		plan.ending = (enum ending)(1 + (fate - 1) % (KILLED_TWICE - 1));
+		plan.rewritten = (fate - 1) / (KILLED_TWICE - 1);
 	}
 	plan.deeds[0] = APPENDS + take_digit(&number, DEEDS);
 	for (unsigned n = 1; n < 3; n++) {
