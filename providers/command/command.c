@@ -152,7 +152,7 @@ enum err command_info(
 
 	*out = (struct sandbox_info){ .state = SANDBOX_RUNNING, .expires_s = -1 };
 	if (c->transport->state)
-		kind = c->transport->state(c, call, &out->state, e);
+		kind = c->transport->state(c, call, out, e);
 	attachment_describe(&c->at, out);
 	return kind;
 }

@@ -6,6 +6,7 @@
  *      run.c        programs run, files stored, the helper kept
  *      complaint.c  the meaning of the program's errors
  *      command.c    connecting and releasing
+ *      life.c       what making and removing sandboxes shares
  *      one file for each program: facts and an entry of the table of providers
  *          ssh.c         ssh:[USER@]HOST[:PORT][:PATH]
  *          container.c   docker:CONTAINER[:PATH], podman:CONTAINER[:PATH]; container_life.c
@@ -65,8 +66,8 @@ struct transport {
 	 * NULL. NULL: nothing is known beforehand.
 	 */
 	const char *const *names;
-	/* NULL: a sandbox that answers is running. */
-	enum err (*state)(struct command *c, const struct call *call, enum sandbox_state *out,
+	/* Sets `state`, and `expires_s` where there is an end. NULL: what answers is running. */
+	enum err (*state)(struct command *c, const struct call *call, struct sandbox_info *out,
 		struct error *e);
 };
 

@@ -75,13 +75,13 @@ enum err container_inspect(
 }
 
 static enum err tell_state(
-	struct command *c, const struct call *call, enum sandbox_state *out, struct error *e)
+	struct command *c, const struct call *call, struct sandbox_info *out, struct error *e)
 {
 	struct container found;
 	enum err kind = container_inspect(c, call, &found, e);
 
 	if (!kind)
-		*out = found.state;
+		out->state = found.state;
 	return kind;
 }
 

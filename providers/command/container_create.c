@@ -5,26 +5,18 @@
 #include "providers/base/cleanup.h"
 #include "providers/command/container.h"
 #include "providers/command/engine.h"
+#include "providers/command/life.h"
 #include "providers/spawn.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define SHELL "/bin/sh"
-/*
- * The container's only program: it ends at once when it is told to, and reaps what other programs
- * leave behind. Where there is no sleep(1) it ends instead of spinning; one that was killed, whose
- * exit code is above 128, ends nothing.
- */
-#define STAY_ALIVE "trap 'exit 0' TERM; while sleep 1000 & wait $! || [ $? -gt 128 ]; do :; done"
 /* Ports are published here. */
 #define HOST_IP "127.0.0.1"
 /* A container's variables, and all that is said of it. */
 #define VARIABLES_MAX ((size_t)1024 * 1024)
 #define WISH_MAX      (2 * VARIABLES_MAX)
-/* How long a daemon may go on with a container whose maker was ended, and how often it is asked. */
-#define LATE_MS  5000
-#define LATER_MS 100
 
 /* NULL: the engine's own choice. */
 static const char *network_of(const struct provider_config *cfg)
@@ -193,22 +185,6 @@ static enum err make_by_program(struct command *c, const struct provider_config 
 
 /* ---- In either way ---- */
 
-/*
- * The daemon goes on with what its ended program asked for. The container is to be there when the
- * caller looks for what may have been made.
- */
-static void await_late(struct command *c, const char *name)
-{
-	const struct call call = { .progress_ms = LATE_MS };
-	const int64_t end_ms = monotonic_ms() + LATE_MS;
-	struct container found;
-
-	strcpy(c->at.id, name);
-	while (container_inspect(c, &call, &found, NULL) == ERR_NOT_FOUND &&
-		monotonic_ms() < end_ms)
-		call_sleep(&call, LATER_MS, NULL);
-}
-
 enum err container_make(struct command *c, const struct provider_config *cfg,
 	const struct call *call, const char *name, char made[128], struct error *e)
 {
@@ -218,8 +194,10 @@ enum err container_make(struct command *c, const struct provider_config *cfg,
 	*made = '\0';
 	kind = c->engine ? make_by_engine(c, cfg, call, name, made, e)
 			 : make_by_program(c, cfg, call, name, made, e);
-	if (kind == ERR_INTERRUPTED || kind == ERR_TIMEOUT)
-		await_late(c, name);
+	if (kind == ERR_INTERRUPTED || kind == ERR_TIMEOUT) {
+		strcpy(c->at.id, name);
+		life_await_late(c);
+	}
 	if (kind == ERR_NOT_FOUND)
 		return error_set(e, kind,
 			"%s: the image %.200s is not here; fetch it with: %s pull %.200s", engine,

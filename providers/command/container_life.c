@@ -1,9 +1,9 @@
 /* The life of containers that sandboxfs makes. */
 #include "providers/base/cleanup.h"
 #include "providers/command/container.h"
+#include "providers/command/life.h"
 #include "providers/labels.h"
 #include "providers/provider_inside.h"
-#include "providers/remote/names.h"
 #include "providers/rest/rest.h"
 
 #include <stdio.h>
@@ -13,15 +13,6 @@
 #define ASKED_MAX 100
 /* A container's labels, with the mark, and ports: words below WORDS_MAX. */
 #define WISHES_MAX 100
-
-static enum err open_all(struct command **out, const struct provider_ops *ops,
-	const struct transport *transport, const struct provider_config *cfg, struct error *e)
-{
-	struct provider_config all = *cfg;
-
-	all.id = "";
-	return command_new(out, ops, transport, &all, e);
-}
 
 /* ---- A new one ---- */
 
@@ -35,10 +26,6 @@ static enum err check_wanted(
 		labels++;
 	while (cfg->ports && cfg->ports[ports])
 		ports++;
-	if (!cfg->image)
-		return error_set(e, ERR_INVALID, "%s: '%sNAME' is missing, as in %sdebian:12",
-			ops->name, provider_option_name(cfg, OPTION_IMAGE),
-			provider_option_name(cfg, OPTION_IMAGE));
 	if (ports && (is_none || cfg->network == NETWORK_HOST))
 		return error_set(e, ERR_INVALID,
 			"%s: a container %s publishes no port; leave '%s' out", ops->name,
@@ -49,18 +36,7 @@ static enum err check_wanted(
 			"%s: a new container takes up to %d labels and ports together, and the "
 			"label of sandboxfs is one of them",
 			ops->name, WISHES_MAX);
-	return ERR_OK;
-}
-
-static enum err choose_name(
-	const struct provider_ops *ops, const char *wanted, char id[128], struct error *e)
-{
-	char name[REMOTE_NAME_SIZE];
-	enum err kind = wanted ? ERR_OK : remote_new_name("sandboxfs-", name, e);
-
-	if (kind || snprintf(id, 128, "%s", wanted ? wanted : name) < 128)
-		return kind;
-	return error_set(e, ERR_INVALID, "%s: the name '%.60s...' is too long", ops->name, wanted);
+	return life_check_image(ops, cfg, e);
 }
 
 enum err container_create(const struct provider_ops *ops, const struct transport *transport,
@@ -68,12 +44,12 @@ enum err container_create(const struct provider_ops *ops, const struct transport
 {
 	AUTO_ATTACHMENT struct command *c = NULL;
 	char made[128];
-	enum err kind = open_all(&c, ops, transport, cfg, e);
+	enum err kind = life_open(&c, ops, transport, cfg, e);
 
 	if (!kind)
 		kind = check_wanted(ops, cfg, e);
 	if (!kind)
-		kind = choose_name(ops, cfg->name, id, e);
+		kind = life_choose_name(ops, cfg->name, id, e);
 	if (!kind)
 		kind = container_make(c, cfg, call, id, made, e);
 	if (kind)
@@ -173,7 +149,7 @@ enum err container_list(const struct provider_ops *ops, const struct transport *
 	AUTO_ATTACHMENT struct command *c = NULL;
 	AUTO_BUF struct buf ids = { 0 };
 	AUTO_BUF struct buf marked = { 0 };
-	enum err kind = open_all(&c, ops, transport, cfg, e);
+	enum err kind = life_open(&c, ops, transport, cfg, e);
 
 	if (!kind)
 		kind = container_ids(c, call, OF_CONTAINERS, &ids, e);

@@ -180,13 +180,14 @@ static enum err inspect(
 }
 
 static enum err tell_state(
-	struct command *c, const struct call *call, enum sandbox_state *out, struct error *e)
+	struct command *c, const struct call *call, struct sandbox_info *out, struct error *e)
 {
 	AUTO_POD struct pod pod = { 0 };
 	enum err kind = inspect(c, call, &pod, e);
 
 	if (!kind)
-		*out = strcmp(pod.facts[FACT_PHASE], "Running") ? SANDBOX_STOPPED : SANDBOX_RUNNING;
+		out->state = strcmp(pod.facts[FACT_PHASE], "Running") ? SANDBOX_STOPPED
+								      : SANDBOX_RUNNING;
 	return kind;
 }
 
