@@ -16,7 +16,7 @@ conformance:
 	$(Q)$(MAKE) --no-print-directory run-conformance
 
 run-conformance: test-servers
-	$(Q)tests/conformance/run $(VENDORS) $(if $(findstring command,$(origin VENDORS)),,backend)
+	$(Q)tests/conformance/run $(VENDORS) $(if $(findstring command,$(origin VENDORS)),,kubernetes backend)
 
 sdk-bump: test-servers
 	$(Q)tests/conformance/bump $(VENDORS)

@@ -51,6 +51,7 @@ wanted() {
 # A program that somebody put there without apt counts too, as does another's Docker, which Debian's would replace.
 is_installed() {
 	[ "$1" != docker.io ] || ! command -v dockerd >/dev/null || return 0
+	[ "$1" != kubernetes-client ] || ! command -v kubectl >/dev/null || return 0
 	command -v "$1" >/dev/null ||
 		[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
@@ -89,21 +90,24 @@ install() {
 set -- "${@:-build}"
 packages=$(wanted "$@") others=
 case " $* " in *' build '*) others=$(cross) ;; esac
+case " $* " in *' checks '*) kubectl=kubernetes-client ;; *) kubectl= ;; esac
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
 	say "no apt here; install by hand what Debian calls: $packages" >&2
 	exit 1
 fi
-packages=$(missing $packages) others=$(missing $others)
-[ -n "$packages$others" ] || exit 0
+packages=$(missing $packages) others=$(missing $others) kubectl=$(missing $kubectl)
+[ -n "$packages$others$kubectl" ] || exit 0
 if ! may_be_root; then
 	say "neither root nor sudo; as root: apt-get install $packages$others" >&2
 	[ -z "$packages" ] && exit 0
 	exit 1
 fi
 
-say "installing $packages${others% }"
+say "installing $packages$others${kubectl% }"
 # The lists of a fresh machine are empty or old.
 as_root apt-get update -qq
 install $packages
 # Debian's gcc-multilib, for one, is in their way.
 install $others || say "without ${others% }: sandboxes of these processors cannot be mounted by this build" >&2
+# Not every system has it.
+install $kubectl || say "without kubectl: tests/mount/kubernetes.t is left out" >&2

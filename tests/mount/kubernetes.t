@@ -141,7 +141,8 @@ refuses "a container that does not run" "kubernetes:demos/web-0: .*container not
 mkdir empty
 like "no kubectl" "$(PATH=$PWD/empty "$SANDBOXFS" -f kubernetes:demos/web-0 wrong 2>&1)" \
 	"^sandboxfs: kubernetes:demos/web-0: there is no program 'kubectl' here; install it"
-rm "$KUBECTL_CLUSTER"
+kill "$KUBERNETES_SERVER"
+wait_until "$PATIENCE" ended "$KUBERNETES_SERVER"
 refuses "no cluster" "kubernetes:demos/web-0: The connection to the server .* was refused.*; see: kubectl config current-context$" kubernetes:demos/web-0
 tap_prefix=
 

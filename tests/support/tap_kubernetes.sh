@@ -1,35 +1,65 @@
 # tap_kubernetes.sh - pods, for tap.sh, which reads this with PROVIDER=kubernetes.
 #
-# There is no cluster: tests/support/kubectl stands in for kubectl(1). What tap.sh calls "local:demo" is the pod demo, whose
-# programs are this machine's and whose user is the one who mounts.
+# There is no cluster: kubectl(1) asks tests/support/kubernetes-server, and tests/support/kubectl stands in for its exec.
+# What tap.sh calls "local:demo" is the pod demo, whose programs are this machine's and whose user is the one who mounts.
 
 # kubernetes_start: an empty cluster, asked by what is first in $PATH.
 kubernetes_start() {
 	[ -z "${KUBECTL_CLUSTER:-}" ] || return 0
-	needs python3
-	mkdir -p "$SCRATCH/kubectl" "$SCRATCH/pods"
+	needs kubectl python3
+	mkdir -p "$SCRATCH/kubectl/bin" "$SCRATCH/kubectl/made" "$SCRATCH/pods"
 	cp "$TOP/tests/support/kubectl" "$SCRATCH/kubectl/kubectl"
-	PATH=$SCRATCH/kubectl:$PATH
+	cat >"$SCRATCH/kubectl/bin/kubectl" <<-END
+		#!/bin/sh
+		case \$1 in
+		exec) exec python3 "$SCRATCH/kubectl/kubectl" "\$@" ;;
+		*) exec "$(command -v kubectl)" "\$@" ;;
+		esac
+	END
+	chmod 755 "$SCRATCH/kubectl/bin/kubectl"
+	PATH=$SCRATCH/kubectl/bin:$PATH
 	# Two programs start before a first answer, and the first look at the root waits no longer.
 	expect_log 'cache: warn: /: no progress for 3 s'
-	export KUBECTL_CLUSTER="$SCRATCH/cluster.json"
-	echo '{"contexts": ["kind", "other@far"], "current": "kind", "pods": []}' >"$KUBECTL_CLUSTER"
+	export KUBECTL_CLUSTER="$SCRATCH/kubectl/cluster.json" KUBECONFIG="$SCRATCH/kubectl/config"
+	echo '{"contexts": ["kind", "other@far"], "current": "kind", "sandboxes": "", "objects": [], "pods": []}' >"$KUBECTL_CLUSTER"
+	python3 "$TOP/tests/support/kubernetes-server" "$KUBECTL_CLUSTER" "$KUBECONFIG" >"$SCRATCH/kubectl/log" 2>&1 &
+	KUBERNETES_SERVER=$!
+	tap_helpers="$tap_helpers $KUBERNETES_SERVER"
+	wait_until "$PATIENCE" kubernetes_serves
+}
+
+kubernetes_serves() {
+	[ -s "$KUBECONFIG" ]
+}
+
+# cluster FIELD=JSON...: changes what the cluster has beside its pods.
+cluster() {
+	kubernetes_change 'cluster.update(fields(words))' "$@"
 }
 
 # pod NAME FIELD=JSON...: makes the pod of the namespace demos, or changes it; `gone`: removes it.
 pod() {
+	kubernetes_change '
+name, *changes = words
+usual = {"context": "kind", "namespace": "demos", "name": name, "uid": f"{name}-1", "phase": "Running", "reason": "",
+         "default": "", "containers": {}, "denies": ""}
+found = [pod for pod in cluster["pods"] if pod["name"] == name]
+cluster["pods"] = [pod for pod in cluster["pods"] if pod["name"] != name]
+if changes != ["gone"]:
+    cluster["pods"].append({**(found[0] if found else usual), **fields(changes)})' "$@"
+}
+
+kubernetes_change() { # PYTHON WORD...
 	python3 - "$KUBECTL_CLUSTER" "$@" <<-'END'
-		import json, os, sys
-		path, name, *changes = sys.argv[1:]
+		import fcntl, json, os, sys
+		path, code, *words = sys.argv[1:]
+		def fields(changes):
+		    return {field: json.loads(text) for field, text in (change.split("=", 1) for change in changes)}
+		lock = open(os.path.dirname(path) + "/lock", "w")
+		fcntl.flock(lock, fcntl.LOCK_EX)
 		with open(path) as file:
 		    cluster = json.load(file)
-		usual = {"context": "kind", "namespace": "demos", "name": name, "uid": f"{name}-1", "phase": "Running",
-		         "reason": "", "default": "", "containers": {}, "denies": ""}
-		found = [pod for pod in cluster["pods"] if pod["name"] == name]
-		cluster["pods"] = [pod for pod in cluster["pods"] if pod["name"] != name]
-		if changes != ["gone"]:
-		    fields = (change.partition("=")[::2] for change in changes)
-		    cluster["pods"].append({**(found[0] if found else usual), **{field: json.loads(text) for field, text in fields}})
+		exec(code)
 		with open(path + ".new", "w") as file:
 		    json.dump(cluster, file)
 		os.rename(path + ".new", path)
