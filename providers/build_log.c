@@ -13,3 +13,9 @@ void build_log_tell(struct build_log *log, const char *text)
 		if (*line)
 			log->line(log, line);
 }
+
+void build_log_tell_state(struct build_log *log, const char *text)
+{
+	if (log)
+		log->state(log, text);
+}

@@ -113,9 +113,11 @@ DOCKER_TESTS  := tests/mount/container.t
 # Connections and containers in trouble, minutes of it: for check-all, over each.
 COMMAND_LONG  := tests/mount/command_faults.t
 # Of programs of the user's own, whose sandboxes they make themselves.
-COMMAND_OWN   := tests/mount/ssh.t tests/mount/docker.t tests/mount/podman.t tests/mount/kubernetes.t $(COMMAND_LONG)
-# For check-all alone: 200,000 files take half a minute to make and to remove, as does a gigabyte, a Debian takes minutes.
-LONG_TESTS    := tests/mount/e2b_many.t tests/mount/e2b_pending_memory.t $(ROOT_TESTS)
+COMMAND_OWN   := tests/mount/ssh.t tests/mount/docker.t tests/mount/podman.t tests/mount/kubernetes.t \
+	tests/mount/kubernetes_made.t $(COMMAND_LONG)
+# For check-all alone: 200,000 files take half a minute to make and to remove, as does a gigabyte, and hundreds of kubectl; a
+# Debian takes minutes.
+LONG_TESTS    := tests/mount/e2b_many.t tests/mount/e2b_pending_memory.t tests/mount/kubernetes_made.t $(ROOT_TESTS)
 SCRIPTS       := $(filter-out $(LONG_TESTS) $(FAULT_TESTS) $(DOCKER_TESTS) $(COMMAND_LONG) tests/mount/docker.t tests/mount/podman.t,$(wildcard tests/mount/*.t tests/install/*.t))
 
 # A helper and services that lie at random.

@@ -17,7 +17,7 @@ struct build_news {
 	char *kept[BUILD_NEWS_KEPT]; /* owned; the last lines: line n is at n % KEPT */
 	size_t count;
 	int64_t began_ms;
-	bool is_terminal;
+	bool is_terminal, is_shown;
 };
 
 void build_news_begin(struct build_news *n);

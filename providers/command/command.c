@@ -28,14 +28,18 @@ static enum err take_answer(
 	return ERR_OK;
 }
 
-enum err command_ask(struct command *c, const struct call *call, const struct words *words,
-	struct buf *out, struct error *e)
+static enum err feed(
+	struct session *s, const struct call *call, const struct buf *input, struct error *e)
 {
-	return command_ask_with(c, call, words, -1, out, e);
+	enum err kind = session_send(s, call, input->bytes, input->len, e);
+
+	session_send_end(s);
+	return kind == ERR_UNREACHABLE ? ERR_OK
+				       : kind; /* the exit says why the program reads no more */
 }
 
-enum err command_ask_with(struct command *c, const struct call *call, const struct words *words,
-	int file, struct buf *out, struct error *e)
+static enum err ask(struct command *c, const struct call *call, const struct words *words, int file,
+	const struct buf *input, struct buf *out, struct error *e)
 {
 	AUTO_SESSION struct session s = SESSION_NONE;
 	struct buf *outputs[2] = { out, &s.said };
@@ -48,12 +52,32 @@ enum err command_ask_with(struct command *c, const struct call *call, const stru
 	if (kind == ERR_NOT_FOUND)
 		return command_lacks(c, words->argv[0], e);
 	out->max = ANSWER_MAX;
+	if (!kind && input)
+		kind = feed(&s, call, input, &why);
 	if (!kind)
 		kind = session_follow(&s, call, take_answer, outputs, &exit_code, &why);
 	if (!kind && exit_code)
 		kind = error_set(&why, ERR_UNREACHABLE, "%s ended with exit code %d",
 			words->argv[0], exit_code);
 	return kind ? command_verdict(c, &s, &why, e) : buf_check(out, "an answer", e);
+}
+
+enum err command_ask(struct command *c, const struct call *call, const struct words *words,
+	struct buf *out, struct error *e)
+{
+	return ask(c, call, words, -1, NULL, out, e);
+}
+
+enum err command_ask_with(struct command *c, const struct call *call, const struct words *words,
+	int file, struct buf *out, struct error *e)
+{
+	return ask(c, call, words, file, NULL, out, e);
+}
+
+enum err command_ask_fed(struct command *c, const struct call *call, const struct words *words,
+	const struct buf *input, struct buf *out, struct error *e)
+{
+	return ask(c, call, words, -1, input, out, e);
 }
 
 /* ---- Life of a connection ---- */

@@ -11,7 +11,8 @@
  *          ssh.c         ssh:[USER@]HOST[:PORT][:PATH]
  *          container.c   docker:CONTAINER[:PATH], podman:CONTAINER[:PATH]; container_life.c
  *                        makes, lists and removes them, and engine.c asks their daemon
- *          kubernetes.c  kubernetes:[CONTEXT/]NAMESPACE/POD[/CONTAINER][:PATH]
+ *          kubernetes.c  kubernetes:[CONTEXT/]NAMESPACE/POD[/CONTAINER][:PATH];
+ *                        kubernetes_life.c makes, lists and removes pods
  *          any.c         command:'PROGRAM ARGUMENTS'[:/PATH]
  *
  * The user's own program is started in the user's own environment, so that configuration, logins
@@ -116,6 +117,9 @@ enum err command_ask(struct command *c, const struct call *call, const struct wo
 /* `file` is the program's descriptor 3, with a number of spawn_fd(); -1: none. */
 enum err command_ask_with(struct command *c, const struct call *call, const struct words *words,
 	int file, struct buf *out, struct error *e);
+/* `input` is what the program reads. */
+enum err command_ask_fed(struct command *c, const struct call *call, const struct words *words,
+	const struct buf *input, struct buf *out, struct error *e);
 /* The error of a program that is not installed. */
 enum err command_lacks(const struct command *c, const char *program, struct error *e);
 /* Gives the error that a complaint means; `kind` of `why` stays where no complaint matches. */

@@ -7,21 +7,34 @@
  * "@UID" behind it, and is accepted as a source, too.
  */
 #include "providers/base/cleanup.h"
-#include "providers/command/command.h"
+#include "providers/command/kubernetes.h"
+#include "providers/rest/rest.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#define NAME_BYTES    "abcdefghijklmnopqrstuvwxyz0123456789.-"
-#define CONTEXT_BYTES NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZ_@"
-#define PARTS_MAX     4
+#include <time.h>
 
 static const struct complaint complaints[] = {
 	{ "(NotFound)", ERR_NOT_FOUND, NULL },
+	{ "the server doesn't have a resource type", ERR_NOT_FOUND, NULL },
+	{ "complete list of server APIs", ERR_NOT_FOUND, NULL },
+	{ "(AlreadyExists)", ERR_EXISTS, NULL },
+	{ "exceeded quota", ERR_QUOTA, NULL },
+	{ "violates PodSecurity", ERR_DENIED, "a manifest may be as it demands: --template=FILE" },
+	{ "cannot create resource \"pods\"", ERR_DENIED,
+		"a role is needed that may create, get, list and delete pods" },
+	{ "cannot create resource \"sandboxes\"", ERR_DENIED,
+		"a role is needed that may; or give a manifest of a Pod: --template=FILE" },
 	{ "(Forbidden)", ERR_DENIED, "a role is needed that may get pods and create pods/exec" },
 	{ "(Unauthorized)", ERR_AUTH, "log in as for kubectl" },
 	{ "getting credentials", ERR_AUTH, "log in as for kubectl" },
-	{ "does not exist", ERR_INVALID, "see: kubectl config get-contexts" },
+	{ "error: context ", ERR_INVALID, "see: kubectl config get-contexts" },
+	{ "error: the path ", ERR_INVALID, NULL },
+	{ "error validating", ERR_INVALID, NULL },
+	{ "no matches for kind", ERR_INVALID, NULL },
+	{ "error parsing", ERR_INVALID, NULL },
+	{ "strict decoding error", ERR_INVALID, NULL },
+	{ "is invalid:", ERR_INVALID, NULL },
 	{ "stat /bin/sh: no such file", ERR_UNSUPPORTED,
 		"its image has no /bin/sh, which is needed" },
 	{ "container not found", ERR_UNREACHABLE, "does the container run?" },
@@ -33,18 +46,6 @@ static const struct complaint complaints[] = {
 };
 
 /* ---- The source ---- */
-
-struct part {
-	const char *text;
-	int len;
-};
-
-struct source {
-	struct part parts[PARTS_MAX];
-	size_t count;
-	struct part uid; /* the UID asked for; length 0: any */
-	size_t len;
-};
 
 static bool read_part(struct source *s, const char *text, const char *bytes)
 {
@@ -122,22 +123,14 @@ static enum err begins_with_context(struct command *c, const struct source *s,
 
 /* ---- Facts about a pod ---- */
 
-/* The lines that kubectl is asked for, in this order. */
-enum fact { FACT_UID, FACT_PHASE, FACT_REASON, FACT_DEFAULT, FACT_CONTAINERS, FACTS };
-
 static const char facts_wanted[] =
 	"-ojsonpath={.metadata.uid}{\"\\n\"}{.status.phase}{\"\\n\"}{.status.reason}{\"\\n\"}"
 	"{.metadata.annotations.kubectl\\.kubernetes\\.io/default-container}{\"\\n\"}"
-	"{.spec.containers[*].name}{\"\\n\"}";
+	"{.spec.containers[*].name}{\"\\n\"}{.metadata.labels." PROVIDER_MARK "}{\"\\n\"}"
+	"{.metadata.ownerReferences[*].uid}{\"\\n\"}"
+	"{.metadata.annotations." KUBERNETES_ENDS "}{\"\\n\"}";
 
-struct pod {
-	struct buf answer;
-	char *facts[FACTS];
-};
-
-#define AUTO_POD __attribute__((cleanup(pod_release)))
-
-static void pod_release(struct pod *p)
+void pod_release(struct pod *p)
 {
 	buf_release(&p->answer);
 }
@@ -155,22 +148,33 @@ static bool split(struct pod *p)
 		p->facts[n] = at;
 		at = end + 1;
 	}
-	return *p->facts[FACT_UID] && *p->facts[FACT_PHASE];
+	return *p->facts[FACT_UID];
 }
 
-/* c->options: the place of the pod, its name, and at the end, once known, the container. */
-static enum err inspect(
-	struct command *c, const struct call *call, struct pod *out, struct error *e)
+enum err kubernetes_ask(struct command *c, const struct call *call, bool is_named,
+	const struct buf *input, struct buf *out, const char *const *verb, struct error *e)
 {
 	AUTO_WORDS struct words words = { 0 };
-	enum err kind;
 
-	words_add_all(&words, (const char *const[]){ "kubectl", "get", "pod", NULL });
-	for (size_t n = 0; n < c->options.count; n++)
-		if (strncmp(c->options.argv[n], "--container=", 12) != 0)
-			words_add(&words, "%s", c->options.argv[n]);
-	words_add(&words, "%s", facts_wanted);
-	kind = command_ask(c, call, &words, &out->answer, e);
+	words_add(&words, "kubectl");
+	words_add_all(&words, verb);
+	for (size_t n = 0; n < c->options.count; n++) {
+		const char *word = c->options.argv[n];
+		bool is_name = strncmp(word, "--", 2) != 0;
+
+		if (is_name ? is_named : strncmp(word, "--container=", 12) != 0)
+			words_add(&words, "%s", word);
+	}
+	return input ? command_ask_fed(c, call, &words, input, out, e)
+		     : command_ask(c, call, &words, out, e);
+}
+
+enum err kubernetes_inspect(struct command *c, const struct call *call, const char *what,
+	struct pod *out, struct error *e)
+{
+	enum err kind = kubernetes_ask(c, call, true, NULL, &out->answer,
+		(const char *const[]){ "get", what, facts_wanted, NULL }, e);
+
 	if (kind)
 		return kind;
 	buf_text(&out->answer);
@@ -183,12 +187,13 @@ static enum err tell_state(
 	struct command *c, const struct call *call, struct sandbox_info *out, struct error *e)
 {
 	AUTO_POD struct pod pod = { 0 };
-	enum err kind = inspect(c, call, &pod, e);
+	enum err kind = kubernetes_inspect(c, call, "pod", &pod, e);
 
-	if (!kind)
-		out->state = strcmp(pod.facts[FACT_PHASE], "Running") ? SANDBOX_STOPPED
-								      : SANDBOX_RUNNING;
-	return kind;
+	if (kind)
+		return kind;
+	out->state = strcmp(pod.facts[FACT_PHASE], "Running") ? SANDBOX_STOPPED : SANDBOX_RUNNING;
+	out->expires_s = rest_seconds_until(pod.facts[FACT_ENDS], time(NULL));
+	return ERR_OK;
 }
 
 /* ---- Finding a pod ---- */
@@ -226,14 +231,27 @@ static enum err choose_container(
 		given.text, all);
 }
 
-/* The UID is part of the ID from now on. */
+bool kubernetes_has_uid(const char *uids, struct part uid)
+{
+	size_t len;
+
+	for (; *uids; uids += len + (uids[len] == ' ')) {
+		len = strcspn(uids, " ");
+		if (len == (size_t)uid.len && !memcmp(uids, uid.text, len))
+			return true;
+	}
+	return false;
+}
+
+/* The pod's UID is part of the ID from now on. A source may have that of the pod's Sandbox. */
 static enum err take_uid(
-	struct command *c, const struct source *s, const char *uid, struct error *e)
+	struct command *c, const struct source *s, const struct pod *pod, struct error *e)
 {
 	int len = (int)(s->len - (s->uid.len ? (size_t)s->uid.len + 1 : 0));
+	const char *uid = pod->facts[FACT_UID];
 
-	if (s->uid.len &&
-		(strlen(uid) != (size_t)s->uid.len || strncmp(uid, s->uid.text, strlen(uid))))
+	if (s->uid.len && !kubernetes_has_uid(uid, s->uid) &&
+		!kubernetes_has_uid(pod->facts[FACT_OWNERS], s->uid))
 		return error_set(e, ERR_NOT_FOUND,
 			"kubernetes:%s: the pod of this name is another one by now", c->given);
 	if (snprintf(c->at.id, sizeof c->at.id, "%.*s@%s", len, c->given, uid) <
@@ -242,31 +260,41 @@ static enum err take_uid(
 	return error_set(e, ERR_INVALID, "kubernetes:%s: its name is too long", c->given);
 }
 
+enum err kubernetes_locate(struct command *c, const struct call *call, struct source *s,
+	struct part *container, struct error *e)
+{
+	bool has_context = false;
+	enum err kind;
+
+	if (!read_source(s, c->given))
+		return error_set(e, ERR_INVALID, "kubernetes: '%s' is no pod", c->given);
+	kind = begins_with_context(c, s, call, &has_context, e);
+	if (kind)
+		return kind;
+	const struct part *names = s->parts + has_context;
+
+	if (has_context)
+		words_add(&c->options, "--context=%.*s", s->parts[0].len, s->parts[0].text);
+	words_add(&c->options, "--namespace=%.*s", names[0].len, names[0].text);
+	words_add(&c->options, "%.*s", names[1].len, names[1].text);
+	*container = s->count - has_context > 2 ? names[2] : (struct part){ 0 };
+	return words_check(&c->options, e);
+}
+
 static enum err find(struct command *c, const struct provider_config *cfg, const struct call *call,
 	struct error *e)
 {
 	AUTO_POD struct pod pod = { 0 };
 	struct source s;
-	bool has_context = false;
-	enum err kind;
+	struct part container;
+	enum err kind = kubernetes_locate(c, call, &s, &container, e);
 
-	if (!read_source(&s, c->given))
-		return error_set(e, ERR_INVALID, "kubernetes: '%s' is no pod", c->given);
-	kind = begins_with_context(c, &s, call, &has_context, e);
-	if (kind)
-		return kind;
-	const struct part *names = s.parts + has_context;
-
-	if (has_context)
-		words_add(&c->options, "--context=%.*s", s.parts[0].len, s.parts[0].text);
-	words_add(&c->options, "--namespace=%.*s", names[0].len, names[0].text);
-	words_add(&c->options, "%.*s", names[1].len, names[1].text);
-	kind = inspect(c, call, &pod, e);
 	if (!kind)
-		kind = take_uid(c, &s, pod.facts[FACT_UID], e);
+		kind = kubernetes_inspect(c, call, "pod", &pod, e);
 	if (!kind)
-		kind = choose_container(
-			c, &pod, s.count - has_context > 2 ? names[2] : (struct part){ 0 }, e);
+		kind = take_uid(c, &s, &pod, e);
+	if (!kind)
+		kind = choose_container(c, &pod, container, e);
 	return kind || cfg->account_only ? kind : check_running(c, &pod, e);
 }
 
@@ -275,7 +303,7 @@ static enum err find(struct command *c, const struct provider_config *cfg, const
 static enum err check(struct command *c, const struct call *call, struct error *e)
 {
 	AUTO_POD struct pod pod = { 0 };
-	enum err kind = inspect(c, call, &pod, e);
+	enum err kind = kubernetes_inspect(c, call, "pod", &pod, e);
 
 	if (kind)
 		return kind;
@@ -300,7 +328,7 @@ static const char *const names[] = { "/bin/sh", "-c",
 	"kubectl get pods --all-namespaces \"$0\" 2>/dev/null || kubectl get pods \"$0\"",
 	"-ojsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name}{\"\\n\"}{end}", NULL };
 
-static const struct transport transport = {
+const struct transport kubernetes_transport = {
 	.program = "kubectl",
 	.working_dir = ".",
 	.complaints = complaints,
@@ -314,12 +342,13 @@ static const struct transport transport = {
 static enum err connect(const struct provider_config *cfg, const struct call *call,
 	struct provider **out, struct error *e)
 {
-	return command_connect(&kubernetes_provider, &transport, cfg, call, out, e);
+	return command_connect(&kubernetes_provider, &kubernetes_transport, cfg, call, out, e);
 }
 
 static enum err offer_ids(const struct call *call, id_sink sink, void *context, struct error *e)
 {
-	return command_offer_ids(&kubernetes_provider, &transport, call, sink, context, e);
+	return command_offer_ids(
+		&kubernetes_provider, &kubernetes_transport, call, sink, context, e);
 }
 
 const struct provider_ops kubernetes_provider = {
@@ -327,11 +356,17 @@ const struct provider_ops kubernetes_provider = {
 	.title = "Kubernetes",
 	.key_names = "",
 	.caps = PROVIDER_KEEPS_HELPER | PROVIDER_COMMANDS_PULSE,
+	.create_options = OPTION_IMAGE | OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS |
+		OPTION_NAME | OPTION_CPUS | OPTION_MEMORY | OPTION_LIFETIME | OPTION_APP,
 	.connect_options = OPTION_RESUME_NEVER,
 	.take_id = take_id,
+	.create = kubernetes_create,
 	.connect = connect,
 	.release = command_release,
 	.info = command_info,
+	.list_sandboxes = kubernetes_list,
 	.offer_ids = offer_ids,
+	.delete = kubernetes_delete,
+	.extend = kubernetes_extend,
 	.execute = attachment_execute,
 };

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Pods that kubectl reaches: contexts and containers, streams that break, a pod that is evicted, removed and replaced, and
-# every wrong way.
+# Pods that kubectl reaches: contexts and containers, streams that break, a pod that is evicted, removed and replaced; one
+# that sandboxfs makes; and every wrong way.
 # shellcheck disable=SC2016
 PROVIDER=kubernetes
 # shellcheck source=tests/support/tap.sh
@@ -35,6 +35,8 @@ a_user() {
 	unmount
 }
 for_each_user a_user
+PATH=${SANDBOXFS%/*}:$PATH deadline "$PATIENCE" "$TOP/tools/examples/kubernetes.sh" "$SANDBOX" >said 2>&1
+is "the example works" "$? $(grep -c '"exit_code": *0' said)" "0 1"
 
 # ---- Names -----------------------------------------------------------------------------------------
 
@@ -55,9 +57,16 @@ pod web-0 default='"two"'
 is "the container that the pod says" "$(where kubernetes:demos/web-0)" "$PWD/two"
 completes "pods complete, of the context that is in use" "kubernetes:demos/web-0 " sandboxfs kubernetes:demos/w
 pod home-0 namespace='"default"' containers="{\"main\": $(container "$PWD/one")}"
-pod web-0 denies='"pods"'
+mkdir partial
+cat >partial/kubectl <<END
+#!/bin/sh
+case " \$* " in *" --all-namespaces "*) exit 1 ;; esac
+exec $(command -v kubectl) "\$@"
+END
+chmod 755 partial/kubectl
+PATH_WAS=$PATH PATH=$PWD/partial:$PATH
 completes "who may not see all sees some" "kubernetes:default/home-0 " sandboxfs kubernetes:
-pod web-0 denies='""'
+PATH=$PATH_WAS
 mkdir silent
 cat >silent/kubectl <<'END'
 #!/bin/sh
@@ -110,6 +119,34 @@ fails "a pod that was replaced is gone" deadline "$PATIENCE" sh -c 'echo more >"
 is "and nothing reaches the other" "$(ls -A other)" ""
 expect_log 'is gone|not everything could be sent'
 tap_umount "$MNT"
+
+# ---- Made by sandboxfs -------------------------------------------------------------------------------
+
+# The rest is in kubernetes_made.t.
+tap_prefix="made: "
+pod web-0 denies='""'
+listed() {
+	ctl list kubernetes --json | python3 -c 'import json, sys
+for box in json.load(sys.stdin): print(box["id"], box["state"], box["labels"]["thread"])'
+}
+name=$(ctl create kubernetes --image busybox --app demos --env A=b --label thread=7 --workdir work)
+like "one is made, and its name is a source" "$name" '^kubernetes:kind/demos/sandboxfs-[0-9a-f]+:work$'
+id=${name#kubernetes:}
+id=${id%:work}
+is "which list has" "$(listed)" "$id running 7"
+is "its programs have its variables" "$(ctl exec "$name" 'echo "$A"; basename "$PWD"')" "b
+work"
+ok "and is deleted" ctl delete "$name"
+like "one whose image nobody has" "$(ctl create kubernetes --image nowhere/at-all 2>&1 | tr '\n' '|')" \
+	'^sandboxctl: kubernetes: the new pod does not run: ErrImagePull: failed to pull .*not found\|$'
+is "is deleted" "$(listed)" ""
+says "what sandboxfs did not make is not" 1 \
+	"sandboxctl: kubernetes:demos/web-0 was not made by sandboxfs; remove it with: kubectl delete pod --namespace=demos web-0" \
+	ctl delete kubernetes:demos/web-0
+cluster denies='"login"'
+like "who is not logged in is told so" "$(ctl list kubernetes 2>&1)" '^sandboxctl: kubernetes: .*\(Unauthorized\); log in as for kubectl$'
+ok "which fails no list of all" ctl list
+cluster denies='""'
 
 # ---- Wrong ways ------------------------------------------------------------------------------------
 

@@ -65,7 +65,8 @@ static enum err list_provider(struct listing *l, const char *provider, struct er
  */
 static bool is_left_out(const struct provider_ops *ops, enum err kind)
 {
-	return kind == ERR_UNSUPPORTED || (kind == ERR_AUTH && !provider_key_is_set(ops)) ||
+	return kind == ERR_UNSUPPORTED ||
+		(kind == ERR_AUTH && (provider_is_program(ops) || !provider_key_is_set(ops))) ||
 		(kind == ERR_TIMEOUT && provider_is_program(ops)) ||
 		((kind == ERR_UNREACHABLE || kind == ERR_DENIED) &&
 			(ops->caps & PROVIDER_SINGLE || provider_is_program(ops)));
