@@ -13,7 +13,7 @@ kubernetes_start() {
 		#!/bin/sh
 		case \$1 in
 		exec) exec python3 "$SCRATCH/kubectl/kubectl" "\$@" ;;
-		*) exec "$(command -v kubectl)" "\$@" ;;
+		*) HOME=$SCRATCH/home exec "$(command -v kubectl)" "\$@" ;;
 		esac
 	END
 	chmod 755 "$SCRATCH/kubectl/bin/kubectl"
