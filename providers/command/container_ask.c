@@ -23,7 +23,8 @@ static const char *const names[] = { [OF_CONTAINERS] = "container", [OF_IMAGES] 
 #define LABELS "\"Config\":{{with .Config}}{\"Labels\":{{json .Labels}}}{{else}}null{{end}}"
 static const char *const shapes[] = {
 	[OF_CONTAINERS] =
-		"{\"Id\":\"{{.Id}}\",\"Name\":{{json .Name}},\"Image\":{{json .Image}},"
+		"{\"Id\":\"{{.Id}}\",\"Name\":{{json .Name}},\"Created\":{{json .Created}},"
+		"\"Image\":{{json .Image}},"
 		"\"State\":{\"Status\":{{json .State.Status}}},"
 		"\"NetworkSettings\":{\"Ports\":{{json .NetworkSettings.Ports}}}," LABELS "}",
 	[OF_IMAGES] = "{" LABELS "}",

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* The containers in one question, below WORDS_MAX. */
 #define ASKED_MAX 100
@@ -112,7 +113,9 @@ static enum err tell(const struct listing *l, struct json_object *json, struct e
 		return kind;
 	labels_add_object(&labels, rest_member(rest_member(json, "Config"), "Labels"));
 
-	struct sandbox_entry entry = { .id = name + (*name == '/'), .expires_s = -1, .age_s = -1 };
+	struct sandbox_entry entry = { .id = name + (*name == '/'),
+		.expires_s = -1,
+		.age_s = rest_seconds_since(rest_text(json, "Created", ""), time(NULL)) };
 
 	entry.labels = labels_list(&labels);
 	entry.state = found.state;

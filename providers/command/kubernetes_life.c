@@ -132,6 +132,7 @@ enum column {
 	COLUMN_RUNS,
 	COLUMN_OWNER,
 	COLUMN_DELETED,
+	COLUMN_MADE,
 	COLUMN_ENDS,
 	COLUMNS
 };
@@ -139,7 +140,8 @@ enum column {
 #define LINE(runs)                                                                                 \
 	"-ojsonpath={range .items[*]}{.metadata.namespace} {.metadata.name} {" runs                \
 	"} {.metadata.ownerReferences[*].uid} {.metadata.deletionTimestamp} "                      \
-	"{.metadata.annotations." KUBERNETES_ENDS "} {.metadata.labels}{\"\\n\"}{end}"
+	"{.metadata.creationTimestamp} {.metadata.annotations." KUBERNETES_ENDS                    \
+	"} {.metadata.labels}{\"\\n\"}{end}"
 
 /* An object with an owner is that one's, which copied the labels. */
 static enum err tell(const struct listing *l, char *line, struct error *e)
@@ -157,6 +159,7 @@ static enum err tell(const struct listing *l, char *line, struct error *e)
 	if (!strcmp(columns[COLUMN_RUNS], "Running") || !strcmp(columns[COLUMN_RUNS], "True"))
 		entry.state = SANDBOX_RUNNING;
 	entry.expires_s = rest_seconds_until(columns[COLUMN_ENDS], time(NULL));
+	entry.age_s = rest_seconds_since(columns[COLUMN_MADE], time(NULL));
 	json = line ? json_tokener_parse(line) : NULL;
 	labels_add_object(&labels, json);
 	entry.labels = labels_list(&labels);

@@ -12,13 +12,14 @@
 /* More than any account has: a server that goes on is faulty. */
 #define PAGES_MAX 1000
 
-/* As in struct sandbox_entry. A sandbox that was made after `now_s` is new. */
+/* As in struct sandbox_entry. */
 static int64_t age_s(struct json_object *item, const char *made, int64_t now_s)
 {
-	int64_t made_ms = rest_integer(item, made, 0);
-	int64_t made_s = made_ms ? made_ms / 1000 : rest_seconds_until(rest_text(item, made, ""), 0);
+	int64_t made_s = rest_integer(item, made, -1) / 1000;
 
-	return made_s <= 0 ? -1 : now_s > made_s ? now_s - made_s : 0;
+	if (made_s <= 0)
+		return rest_seconds_since(rest_text(item, made, ""), now_s);
+	return now_s > made_s ? now_s - made_s : 0;
 }
 
 static enum err pass_item(struct json_object *item, const struct rest_list *list, int64_t now_s,

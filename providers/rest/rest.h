@@ -187,3 +187,5 @@ void rest_find_text(const struct buf *body, const char *name, char *out, size_t 
 int64_t rest_now_s(const struct rest *r);
 /* Seconds from `now_s` (since 1970) to a time of RFC 3339, at least 0; -1: not a valid time. */
 int64_t rest_seconds_until(const char *time, int64_t now_s);
+/* As of struct sandbox_entry's age_s: a time that is still to come is now. */
+int64_t rest_seconds_since(const char *time, int64_t now_s);

@@ -27,14 +27,33 @@ int64_t rest_now_s(const struct rest *r)
 	return server_clock_now_s(r->clock);
 }
 
-int64_t rest_seconds_until(const char *time, int64_t now_s)
+/* false: not as RFC 3339 has it. */
+static bool read_time(const char *time, int64_t *out)
 {
 	struct tm tm = { 0 };
 	const char *rest = strptime(time, "%Y-%m-%dT%H:%M:%S", &tm);
-	int64_t offset_s, left_s;
+	int64_t offset_s;
 
 	if (!rest || !take_zone(rest, &offset_s))
+		return false;
+	*out = (int64_t)timegm(&tm) - offset_s;
+	return true;
+}
+
+int64_t rest_seconds_until(const char *time, int64_t now_s)
+{
+	int64_t then_s;
+
+	if (!read_time(time, &then_s))
 		return -1;
-	left_s = (int64_t)timegm(&tm) - offset_s - now_s;
-	return left_s > 0 ? left_s : 0;
+	return then_s > now_s ? then_s - now_s : 0;
+}
+
+int64_t rest_seconds_since(const char *time, int64_t now_s)
+{
+	int64_t then_s;
+
+	if (!read_time(time, &then_s))
+		return -1;
+	return now_s > then_s ? now_s - then_s : 0;
 }
