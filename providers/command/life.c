@@ -18,17 +18,6 @@ enum err life_open(struct command **out, const struct provider_ops *ops,
 	return command_new(out, ops, transport, &all, e);
 }
 
-enum err life_act(
-	struct command *c, const struct call *call, const char *const *verb, struct error *e)
-{
-	AUTO_WORDS struct words words = { 0 };
-	AUTO_BUF struct buf answer = { 0 };
-
-	words_add(&words, "%s", c->transport->program);
-	words_add_all(&words, verb);
-	return command_ask(c, call, &words, &answer, e);
-}
-
 enum err life_check_image(
 	const struct provider_ops *ops, const struct provider_config *cfg, struct error *e)
 {

@@ -16,11 +16,6 @@
 enum err life_open(struct command **out, const struct provider_ops *ops,
 	const struct transport *transport, const struct provider_config *cfg, struct error *e);
 
-/* Runs the program with these words, of which the last ends in NULL, and drops its output. */
-enum err life_act(
-	struct command *c, const struct call *call, const char *const *verb, struct error *e);
-#define ACT(c, call, e, ...) life_act(c, call, (const char *const[]){ __VA_ARGS__, NULL }, e)
-
 /* ERR_INVALID: no image is named. */
 enum err life_check_image(
 	const struct provider_ops *ops, const struct provider_config *cfg, struct error *e);
