@@ -15,8 +15,11 @@
 /* As in struct sandbox_entry. */
 static int64_t age_s(struct json_object *item, const char *made, int64_t now_s)
 {
-	int64_t made_s = rest_integer(item, made, -1) / 1000;
+	int64_t made_s;
 
+	if (!made)
+		return -1;
+	made_s = rest_integer(item, made, -1) / 1000;
 	if (made_s <= 0)
 		return rest_seconds_since(rest_text(item, made, ""), now_s);
 	return now_s > made_s ? now_s - made_s : 0;
