@@ -112,7 +112,7 @@ enum err writeback_drain_paths(
 /* Whether the journal had changes of an earlier mount, which may be answered by now. */
 bool writeback_has_replay(const struct writeback *p);
 /*
- * What came with the attach is dropped, and the sandbox may be asked for the directories that the
+ * The list of the attach is dropped, and the sandbox may be asked for the directories that the
  * changes of an earlier mount are about.
  */
 void writeback_opened(struct writeback *p);

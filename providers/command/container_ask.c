@@ -63,7 +63,7 @@ static enum err look_by_program(struct command *c, const struct call *call, enum
 	kind = command_ask(c, call, &words, &answer, e);
 	if (!kind)
 		return add_lines(list, &answer, e);
-	/* Of several IDs the others were found. */
+	/* The others of several IDs were found. */
 	if (kind == ERR_NOT_FOUND)
 		add_lines(list, &answer, NULL);
 	return kind;

@@ -104,7 +104,7 @@ static bool take_frames(struct stream *s, const unsigned char *bytes, size_t len
 	do {
 		if (engine_frames_next(&s->frames, &bytes, &len, &piece, NULL))
 			return false;
-		/* The order stays: output before, in which a session finds its mark, is there first. */
+		/* Output is there before later errors: a session finds its mark in it. */
 		if (piece.is_error)
 			flush(s->program, &s->to_program);
 		if (piece.is_error)

@@ -14,7 +14,7 @@ struct engine_frames {
 };
 
 struct engine_piece {
-	bool is_error; /* of standard error */
+	bool is_error; /* the piece is standard error */
 	const unsigned char *bytes;
 	size_t len;
 };

@@ -19,7 +19,7 @@ struct json_object;
 #define CONTEXT_BYTES NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZ_@"
 #define PARTS_MAX     4
 
-/* What Sandboxes are, for kubectl. */
+/* The name of Sandboxes for kubectl. */
 #define SANDBOXES "sandboxes.agents.x-k8s.io"
 
 /* The annotation that has the time, of RFC 3339, at which a sandbox with a lifetime ends. */

@@ -43,8 +43,8 @@ static enum err enter(struct command *c, const struct provider_config *cfg, cons
 /* ---- A new one ---- */
 
 /*
- * A context that makes the ID too long is left out. false: the ID is too long even so. `uid`: "@UID"
- * or "", which leaves room for that of the pod: a connection adds it.
+ * A context that makes the ID too long is left out. false: the ID is too long even so. `uid`:
+ * "@UID" or "", which leaves room for the pod's, which a connection adds.
  */
 static bool put_id(
 	char id[128], const char *context, const char *place, const char *name, const char *uid)

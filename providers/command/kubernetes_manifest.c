@@ -62,7 +62,7 @@ static struct json_object *pod_of(struct json_object *object)
 	return is_sandbox(object) ? within(within(object, "spec"), "podTemplate") : object;
 }
 
-/* ---- Of an image ---- */
+/* ---- A pod of an image ---- */
 
 /*
  * The version of Sandboxes that the cluster prefers; "": it has none. kubectl fails behind its
@@ -107,7 +107,7 @@ static enum err of_image(struct command *c, const struct provider_config *cfg,
 	return ERR_OK;
 }
 
-/* ---- Of a file ---- */
+/* ---- A manifest in a file ---- */
 
 static enum err of_file(struct command *c, const struct provider_config *cfg,
 	const struct call *call, struct json_object **out, struct error *e)
@@ -132,7 +132,7 @@ static enum err of_file(struct command *c, const struct provider_config *cfg,
 		cfg->template);
 }
 
-/* ---- What both are given ---- */
+/* ---- The members of both ---- */
 
 static void put_user(struct json_object *labels)
 {

@@ -115,7 +115,7 @@ static enum err read_pod(
 	return kind;
 }
 
-/* Its controller tries again what was refused; a quota, or a rule, refuses it again. */
+/* The controller tries again what was refused; a quota, or a rule, refuses it again. */
 static enum err read_sandbox(struct waiting *w, struct json_object *status, struct error *e)
 {
 	struct json_object *all = rest_member(status, "conditions"), *one;

@@ -280,7 +280,7 @@ static enum err await_mark(
 		size_t taken = 1;
 
 		kind = wait_for(s, call, POLLIN, p, e);
-		/* Errors behind the mark are of what runs then: the mark is looked for before them. */
+		/* Errors behind the mark are of what runs then, so the mark is sought first. */
 		if (!kind && p[1].revents)
 			poll(p, 1, 0);
 		if (!kind && p[0].revents && take_up_to_mark(s, m, &before, &taken))

@@ -42,7 +42,7 @@ struct session {
 	enum err (*exit_of)(
 		struct session *s, const struct call *call, int *exit_code, struct error *e);
 	void *exit_context; /* for exit_of; outlives the session */
-	char exit_id[80];   /* likewise */
+	char exit_id[80];   /* for exit_of */
 };
 
 #define SESSION_NONE                                                                               \

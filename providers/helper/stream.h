@@ -19,7 +19,7 @@ struct inlet {
 	int fd;                     /* -1: all input is in `bytes` */
 	const unsigned char *bytes; /* not yet read */
 	size_t len;
-	/* of a stream: gets the client's reports, and sends ours; NULL: there are none */
+	/* the outlet of a stream, which takes reports and sends ours; NULL: there are none */
 	struct outlet *peer;
 	size_t unreported; /* bytes received since the last report */
 	/* the request that lacks its last frame; 0: none does */

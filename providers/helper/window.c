@@ -1,8 +1,8 @@
 #include "providers/helper/window.h"
 
-/* A quarter of a second at 2 Mbit/s. More is never needed to begin: a connection begins with less. */
+/* A quarter of a second at 2 Mbit/s. A connection itself begins with less. */
 #define SIZE_MIN ((uint64_t)64 * 1024)
-/* What 10 Gbit/s send in 13 ms, and 100 Mbit/s in 1.3 s. */
+/* The bytes of 13 ms at 10 Gbit/s, and of 1.3 s at 100 Mbit/s. */
 #define SIZE_MAX_BYTES ((uint64_t)16 * 1024 * 1024)
 /* The bytes between two marks, but for the last: the marks reach for the largest window. */
 #define MARK_BYTES (SIZE_MAX_BYTES / WINDOW_MARKS)

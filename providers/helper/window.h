@@ -1,8 +1,8 @@
 /*
  * window.h - how many bytes may be on their way to the other end of a stream.
  *
- * What ssh, a proxy and the kernel would hold of a large message is in front of all that follows:
- * megabytes, which a link of 2 Mbit/s sends in half a minute. The other end reports what it received.
+ * Megabytes of a large message, held by ssh, a proxy and the kernel, would be in front of all that
+ * follows: a link of 2 Mbit/s needs half a minute for them. The other end reports what it received.
  * Once a round trip the window is set to what keeps the link busy with a queue of QUEUE_MS, by the
  * time from a sending to its report.
  *
@@ -20,11 +20,11 @@ struct window {
 	uint64_t sent, received; /* bytes since the beginning */
 	uint64_t size;
 	int64_t least_ms; /* the shortest time from a sending to its report; -1: none yet */
-	uint64_t next;    /* of `sent`: the report of this byte sets the size again */
+	uint64_t next;    /* the report of this byte of the stream sets the size again */
 	bool is_known;    /* a queue was seen: the size is no longer doubled */
 	/* the times of sending, oldest first; a ring */
 	struct window_mark {
-		uint64_t end; /* of `sent`, just then */
+		uint64_t end; /* bytes sent, just then */
 		int64_t at_ms;
 	} marks[WINDOW_MARKS];
 	size_t first, count;

@@ -21,14 +21,14 @@
  *
  * A request may span frames: all but its last have type FRAME_MORE. Only whole requests of one
  * frame may come between them. The request's own FRAME_CANCEL instead of its next frame drops the
- * request. Answers are streamed: any number of item frames (FRAME_ITEMS, each holding whole records) and then one
- * FRAME_END with the verb's own result.
+ * request. Answers are streamed: any number of item frames (FRAME_ITEMS, each holding whole
+ * records) and then one FRAME_END with the verb's own result.
  *
  * An empty FRAME_ITEMS is a sign of life, sent while a request is in work; a last one may still
  * come after the end. A sign of life of id 0 says that a helper that was started for one request
  * still waits for the request. A FRAME_END of id 0 says why the helper stops reading. On a stream
- * each side reports with FRAME_RECEIVED, id 0, how many bytes it has received since its last report:
- * at least every RECEIVED_BYTES.
+ * each side reports with FRAME_RECEIVED, id 0, how many bytes it has received since its last
+ * report: at least every RECEIVED_BYTES.
  */
 #pragma once
 

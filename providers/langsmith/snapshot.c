@@ -35,7 +35,7 @@ const struct image_base langsmith_image = {
 	.put = put,
 };
 
-/* ---- Of a sandbox ---- */
+/* ---- The snapshot of a sandbox ---- */
 
 struct waiting {
 	const struct rest *rest;

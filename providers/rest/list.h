@@ -14,7 +14,7 @@ struct rest_list {
 	const char *items;       /* the member that has a page's sandboxes */
 	const char *older_items; /* older name of `items`, or NULL */
 	const char *labels;      /* the member of a sandbox that has its labels */
-	/* the member with the time when it was made: text, or milliseconds since 1970; NULL: none */
+	/* the member with the time of the making: text, or milliseconds since 1970; NULL: none */
 	const char *made;
 	/* the member that has the next page's cursor; NULL: `more` is used */
 	const char *next;

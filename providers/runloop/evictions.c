@@ -14,7 +14,7 @@
 #define LINE_MAX_BYTES ((size_t)64 * 1024)
 /* A silent stream may be a dead connection, so it is asked for again. Design decision. */
 #define SILENT_MS 120000
-/* The pause before a stream that ended is asked for again, at first and at most. Design decision. */
+/* The pause before the next stream, at first and at most. Design decision. */
 #define PAUSE_MS     30000
 #define PAUSE_MAX_MS 300000
 
@@ -43,7 +43,7 @@ static void take_event(struct evictions *v, struct json_object *json)
 			v->id, (long long)left_s);
 }
 
-/* Other fields, and lines that make no sense, have no meaning here. */
+/* Fields of other names and damaged lines have no meaning here. */
 static void take_line(struct evictions *v, struct buf *line)
 {
 	AUTO_JSON struct json_object *json = NULL;

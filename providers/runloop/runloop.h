@@ -15,7 +15,7 @@ struct runloop {
 	struct rest_account api;
 	struct devbox seen; /* at.lock; the devbox in the last answer about it */
 	int64_t kept_ms;    /* at.lock; the monotonic time of the last keep_alive; 0: never */
-	struct evictions *evictions; /* of a mount; NULL: not watched */
+	struct evictions *evictions; /* notices for a mount; NULL: not watched */
 };
 
 extern const struct provider_ops runloop_provider;
