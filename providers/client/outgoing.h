@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 /*
- * A request that is being sent. It belongs to its queue, since a frame once begun must be sent whole.
+ * A request that is being sent. It belongs to its queue: a frame once begun must be sent whole.
  */
 struct outgoing {
 	struct outgoing *next;
