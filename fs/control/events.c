@@ -174,7 +174,7 @@ static unsigned events_poll(struct control_handle *base, struct fuse_pollhandle 
 
 const struct control_file control_events = {
 	.name = "events",
-	.ino = CONTROL_INO_DIR + 6,
+	.ino = CONTROL_INO_EVENTS,
 	.mode = 0400,
 	.is_stream = true,
 	.open = events_open,

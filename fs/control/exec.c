@@ -409,10 +409,10 @@ static void exec_close(struct control_handle *base)
 
 #define EXEC_FILE(number)                                                                          \
 	{                                                                                          \
-		.name = "exec", .ino = CONTROL_INO_DIR + (number), .mode = 0600,                   \
-		.open = exec_open, .read = exec_read, .write = exec_write, .flush = exec_flush,    \
+		.name = "exec", .ino = (number), .mode = 0600, .open = exec_open,                  \
+		.read = exec_read, .write = exec_write, .flush = exec_flush,                       \
 		.abandon = exec_abandon, .close = exec_close                                       \
 	}
 
-const struct control_file control_exec = EXEC_FILE(1);
-const struct control_file control_session_exec = EXEC_FILE(18);
+const struct control_file control_exec = EXEC_FILE(CONTROL_INO_EXEC);
+const struct control_file control_session_exec = EXEC_FILE(CONTROL_INO_SESSION_EXEC);

@@ -27,7 +27,7 @@ static void id_read(struct control_handle *h, fuse_req_t req, size_t size, off_t
 
 const struct control_file control_id = {
 	.name = "id",
-	.ino = CONTROL_INO_DIR + 2,
+	.ino = CONTROL_INO_ID,
 	.mode = 0400,
 	.open = text_open,
 	.read = id_read,
@@ -56,7 +56,7 @@ static void status_read(struct control_handle *h, fuse_req_t req, size_t size, o
 
 const struct control_file control_status = {
 	.name = "status",
-	.ino = CONTROL_INO_DIR + 3,
+	.ino = CONTROL_INO_STATUS,
 	.mode = 0400,
 	.open = text_open,
 	.read = status_read,
@@ -83,7 +83,7 @@ static void stats_read(struct control_handle *h, fuse_req_t req, size_t size, of
 
 const struct control_file control_stats = {
 	.name = "stats",
-	.ino = CONTROL_INO_DIR + 5,
+	.ino = CONTROL_INO_STATS,
 	.mode = 0400,
 	.open = text_open,
 	.read = stats_read,

@@ -39,13 +39,37 @@ struct control {
 
 struct control_dir;
 
+/* The node numbers of the files. A new file has the last place. */
+enum control_ino {
+	CONTROL_INO_EXEC = CONTROL_INO_DIR + 1,
+	CONTROL_INO_ID,
+	CONTROL_INO_STATUS,
+	CONTROL_INO_SYNC,
+	CONTROL_INO_STATS,
+	CONTROL_INO_EVENTS,
+	CONTROL_INO_PORTS,
+	CONTROL_INO_PORT,
+	CONTROL_INO_SPAWN,
+	CONTROL_INO_JOBS,
+	CONTROL_INO_JOB,
+	CONTROL_INO_JOB_STATUS,
+	CONTROL_INO_JOB_OUTPUT,
+	CONTROL_INO_JOB_STDIN,
+	CONTROL_INO_JOB_KILL,
+	CONTROL_INO_SESSIONS,
+	CONTROL_INO_SESSION,
+	CONTROL_INO_SESSION_EXEC,
+	CONTROL_INO_USED, /* one past the last */
+};
+_Static_assert(CONTROL_INO_USED <= CONTROL_INO_END, "a file below a number has six bits");
+
 /*
  * Every function may be called from several threads at once, also for one handle. `close` is the
  * last call, and runs alone.
  */
 struct control_file {
 	const char *name; /* NULL: the file is a number, in a directory that has `numbered` */
-	fuse_ino_t ino;   /* from CONTROL_INO_DIR on, below CONTROL_INO_END, its own */
+	fuse_ino_t ino;   /* enum control_ino; of `.sandbox` itself CONTROL_INO_DIR */
 	/* permission bits, shown and enforced: which users may open the file, and for what */
 	mode_t mode;
 

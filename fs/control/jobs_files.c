@@ -111,7 +111,7 @@ static void status_read(struct control_handle *h, fuse_req_t req, size_t size, o
 
 static const struct control_file status = {
 	.name = "status",
-	.ino = CONTROL_INO_DIR + 12,
+	.ino = CONTROL_INO_JOB_STATUS,
 	.mode = 0400,
 	.open = text_open,
 	.read = status_read,
@@ -194,7 +194,7 @@ static void output_read(struct control_handle *base, fuse_req_t req, size_t size
 
 static const struct control_file output = {
 	.name = "output",
-	.ino = CONTROL_INO_DIR + 13,
+	.ino = CONTROL_INO_JOB_OUTPUT,
 	.mode = 0400,
 	.size = output_size,
 	.open = job_open,
@@ -292,7 +292,7 @@ static void stdin_close(struct control_handle *base)
 
 static const struct control_file input = {
 	.name = "stdin",
-	.ino = CONTROL_INO_DIR + 14,
+	.ino = CONTROL_INO_JOB_STDIN,
 	.mode = 0200,
 	.open = job_open,
 	.write = stdin_write,
@@ -321,7 +321,7 @@ static void kill_write(struct control_handle *base, fuse_req_t req, const char *
 
 static const struct control_file killing = {
 	.name = "kill",
-	.ino = CONTROL_INO_DIR + 15,
+	.ino = CONTROL_INO_JOB_KILL,
 	.mode = 0200,
 	.open = job_open,
 	.write = kill_write,
@@ -334,7 +334,7 @@ static const struct control_file *const job_files[] = { &killing, &output, &stat
 static const struct control_dir job_dir = { .files = job_files };
 
 static const struct control_file job = {
-	.ino = CONTROL_INO_DIR + 11,
+	.ino = CONTROL_INO_JOB,
 	.mode = 0555,
 	.dir = &job_dir,
 };
@@ -363,7 +363,7 @@ static const struct control_dir jobs_dir = {
 
 const struct control_file control_jobs = {
 	.name = "jobs",
-	.ino = CONTROL_INO_DIR + 10,
+	.ino = CONTROL_INO_JOBS,
 	.mode = 0555,
 	.dir = &jobs_dir,
 };

@@ -27,7 +27,7 @@ static void port_read(struct control_handle *h, fuse_req_t req, size_t size, off
 
 /* Only the mount's owner may read the file: the URL may be enough to get in. */
 static const struct control_file port = {
-	.ino = CONTROL_INO_DIR + 8,
+	.ino = CONTROL_INO_PORT,
 	.mode = 0400,
 	.open = text_open,
 	.read = port_read,
@@ -59,7 +59,7 @@ static const struct control_dir ports_dir = {
 
 const struct control_file control_ports = {
 	.name = "ports",
-	.ino = CONTROL_INO_DIR + 7,
+	.ino = CONTROL_INO_PORTS,
 	.mode = 0555,
 	.dir = &ports_dir,
 };

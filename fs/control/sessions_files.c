@@ -65,7 +65,7 @@ static const struct control_file *const session_files[] = { &control_session_exe
 static const struct control_dir session_dir = { .files = session_files };
 
 static const struct control_file session = {
-	.ino = CONTROL_INO_DIR + 17,
+	.ino = CONTROL_INO_SESSION,
 	.mode = 0555,
 	.dir = &session_dir,
 };
@@ -106,7 +106,7 @@ static const struct control_dir sessions_dir = {
 /* The mode lets the owner end a session. */
 const struct control_file control_sessions = {
 	.name = "sessions",
-	.ino = CONTROL_INO_DIR + 16,
+	.ino = CONTROL_INO_SESSIONS,
 	.mode = 0755,
 	.dir = &sessions_dir,
 };

@@ -218,7 +218,7 @@ static void spawn_close(struct control_handle *base)
 
 const struct control_file control_spawn = {
 	.name = "spawn",
-	.ino = CONTROL_INO_DIR + 9,
+	.ino = CONTROL_INO_SPAWN,
 	.mode = 0600,
 	.open = spawn_open,
 	.read = spawn_read,

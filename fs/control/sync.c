@@ -106,7 +106,7 @@ static void sync_close(struct control_handle *base)
 
 const struct control_file control_sync = {
 	.name = "sync",
-	.ino = CONTROL_INO_DIR + 4,
+	.ino = CONTROL_INO_SYNC,
 	.mode = 0200,
 	.open = sync_open,
 	.write = sync_write,
