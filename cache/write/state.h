@@ -12,6 +12,9 @@
  *	          +---- replay -----> UNKNOWN <--------+ |
  *	                                 +---------------+
  *
+ * The words are functions: batch_prepare(), batch_gather_locked() and the like. An op that is
+ * replayed and had not left becomes QUEUED.
+ *
  * op_becomes() alone makes a transition: it asserts that the table in state.c has the transition,
  * and traces it (`-o log=write=debug`). DONE, REFUSED, CONFLICT, ELIDED and KEPT are ends: the
  * change is freed. KEPT follows on QUEUED, UNKNOWN and SENT. A change that waits ends in REFUSED or

@@ -153,7 +153,7 @@ def locks(programs):
         source = path.read_text()
         if re.search(r"^\tpthread_(mutex|rwlock)_t [a-z]", source, re.M) and f"{path.name}`" not in of_locks:
             yield f"the lock of {path.name}"
-        if re.search(r"\bpthread_create\(", source) and f"{path.name}`" not in of_threads:
+        if re.search(r"\bthread_start\(", source) and f"{path.name}`" not in of_threads:
             yield f"the thread of {path.name}"
 
 
