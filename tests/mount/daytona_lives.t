@@ -54,6 +54,18 @@ vendor_request POST "$ADMIN/evict/$SANDBOX" >/dev/null
 ok "an evicted sandbox is gone" wait_until "$PATIENCE" is_gone
 like "and why is said" "$(ctl info "$SOURCE" 2>&1)" "destroyed because others need its GPU: it was a spot sandbox"
 
+# ---- gc knows a sandbox by each of its names -----------------------------------------------------
+
+vendor_start
+SANDBOX=$(control POST /sandbox '{"name":"byname","labels":{"gc":"yes"}}' | field_of id)
+SOURCE=daytona:byname
+MNT=$SCRATCH/mnt.byname
+as_owner mkdir -p "$MNT"
+ok "a sandbox is mounted by its name" as_owner deadline "$PATIENCE" "$SANDBOXFS" "$SOURCE" "$MNT" -o journal=off
+says "gc keeps it, though the list has its ID" 0 "daytona:$SANDBOX: kept: mounted on $MNT" ctl gc -l gc daytona
+ok "and it works" touch "$MNT/f"
+ok "it is unmounted" tap_umount "$MNT"
+
 # ---- Paused for want of use ----------------------------------------------------------------------
 
 vendor_start

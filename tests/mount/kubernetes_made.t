@@ -97,6 +97,7 @@ mkdir -p "$SCRATCH/mnt.made"
 ok "a mount makes one" "$SANDBOXFS" kubernetes: "$SCRATCH/mnt.made" -o image=busybox,name=mounted,env=A=b,app=demos
 is "of its options" "$(listed) $(made 'pod["spec"]["containers"][0]["env"]')" \
 	"kind/demos/mounted running - $me [{'name': 'A', 'value': 'b'}]"
+says "gc keeps what is mounted" 0 "kubernetes:kind/demos/mounted: kept: mounted on $SCRATCH/mnt.made" ctl gc -l sandboxfs-user kubernetes
 ok "and is unmounted" tap_umount "$SCRATCH/mnt.made"
 no_mounted() {
 	[ "$(made 'f"{pods} {boxes}"')" = "[] []" ]
@@ -153,6 +154,12 @@ is "a manifest of one makes one" "$(listed) $(made 'box["spec"]["shutdownPolicy"
 	"${name#kubernetes:} running 9 $me ('Delete', 'red')"
 is "whose pod has no mark" "$(made '"sandboxfs-made" in box["metadata"]["labels"], "sandboxfs-made" in pod["metadata"]["labels"]')" "(True, False)"
 ok "and is deleted" ctl delete "$name"
+ctl create kubernetes --image busybox --name short >/dev/null
+mkdir "$SCRATCH/mnt.short"
+ok "one is mounted by a shorter name than the list has" "$SANDBOXFS" kubernetes:default/short "$SCRATCH/mnt.short"
+says "gc keeps it" 0 "kubernetes:kind/default/short: kept: mounted on $SCRATCH/mnt.short" ctl gc -l sandboxfs-user kubernetes
+ok "it is unmounted" tap_umount "$SCRATCH/mnt.short"
+says "then gc deletes it" 0 "kubernetes:kind/default/short" ctl gc -l sandboxfs-user kubernetes
 name=$(ctl create kubernetes --image busybox --name kept)
 kubernetes_change 'cluster["pods"] = [pod for pod in cluster["pods"] if pod["name"] != "kept"]'
 is "one without a pod is listed" "$(listed)" "kind/default/kept running - $me"

@@ -4,8 +4,7 @@
  */
 #include "providers/base/cleanup.h"
 #include "tools/ctl/each.h"
-#include "tools/ctl/journals.h"
-#include "tools/ctl/mounts.h"
+#include "tools/ctl/needed.h"
 #include "tools/labels.h"
 #include "tools/say.h"
 
@@ -22,52 +21,9 @@ struct gc_options {
 struct collection {
 	const struct gc_options *options;
 	const struct provider_ops *ops;
-	struct mounts mounts;
-	struct journals journals;
-	char **found; /* PROVIDER:ID of the sandboxes to be deleted; owned */
+	struct needed needed;
+	char **found; /* PROVIDER:ID of those that are old and have the labels; owned */
 };
-
-/* ---- The sandboxes that are needed here ---- */
-
-/* Whether `source`, PROVIDER:ID[:PATH] or NULL, is a source of this sandbox. */
-static bool is_source_of(const char *source, const char *sandbox)
-{
-	size_t len = strlen(sandbox);
-
-	return source && !strncmp(source, sandbox, len) && (!source[len] || source[len] == ':');
-}
-
-/* A journal that cannot be read may have changes. */
-static bool has_pending(const struct journal_found *found)
-{
-	struct journal *journal = NULL;
-	uint64_t entries = 1, bytes, failed;
-	struct error why = { 0 };
-
-	if (!journal_open_left(&journal, found->dir, &why))
-		journal_usage(journal, &entries, &bytes, &failed);
-	journal_close(journal);
-	return entries > 0;
-}
-
-static bool is_needed(const struct collection *c, const char *sandbox)
-{
-	for (size_t i = 0; i < c->mounts.count; i++)
-		if (is_source_of(c->mounts.list[i].source, sandbox)) {
-			say(stderr, "%s: kept: mounted on %s", sandbox, c->mounts.list[i].dir);
-			return true;
-		}
-	for (size_t i = 0; i < c->journals.count; i++)
-		if (is_source_of(c->journals.list[i].source, sandbox) &&
-			has_pending(&c->journals.list[i])) {
-			say(stderr,
-				"%s: kept: it does not have all changes yet; see sandboxctl "
-				"journal list",
-				sandbox);
-			return true;
-		}
-	return false;
-}
 
 /* ---- Finding and deleting ---- */
 
@@ -94,18 +50,20 @@ static enum err find(void *context, const struct sandbox_entry *entry, struct er
 		name = NULL;
 		return error_set(e, ERR_NO_MEMORY, "%s", entry->id);
 	}
-	if (!is_old(c->options, entry, name) || is_needed(c, name))
+	if (!is_old(c->options, entry, name))
 		return ERR_OK;
 	return option_set_word(NULL, name, &c->found, e);
 }
 
 static enum err delete_it(struct target *t, void *context, struct error *e)
 {
-	const struct gc_options *o = context;
-	enum err kind =
-		o->is_dry ? ERR_OK : provider_delete(t->source.ops, &t->config, &t->call, e);
+	const struct collection *c = context;
+	bool is_needed = false;
+	enum err kind = needed_check(&c->needed, t, &is_needed, e);
 
-	if (!kind)
+	if (!kind && !is_needed && !c->options->is_dry)
+		kind = provider_delete(t->source.ops, &t->config, &t->call, e);
+	if (!kind && !is_needed)
 		say(stdout, "%s:%s", t->source.ops->name, t->source.id);
 	return kind;
 }
@@ -115,15 +73,13 @@ static enum err collect(struct collection *c, const struct ctl_common *common, s
 	AUTO_TARGET struct target t = { 0 };
 	enum err kind = target_parse_provider(&t, c->options->provider, common, e);
 
-	if (!kind)
-		kind = mounts_find(&c->mounts, e);
-	if (!kind)
-		kind = journals_find(&c->journals, NULL, e);
 	c->ops = t.source.ops;
+	if (!kind)
+		kind = needed_find(&c->needed, c->ops, common, e);
 	if (!kind)
 		kind = provider_list_sandboxes(c->ops, &t.config, &t.call, find, c, e);
 	if (!kind && c->found)
-		kind = each_do(c->found, common, delete_it, (void *)c->options, e);
+		kind = each_do(c->found, common, delete_it, c, e);
 	return kind;
 }
 
@@ -172,8 +128,7 @@ static enum err run(struct ctl_run *run, struct error *e)
 
 	if (!kind)
 		kind = collect(&c, &common, e);
-	mounts_release(&c.mounts);
-	journals_release(&c.journals);
+	needed_release(&c.needed);
 	option_list_free(c.found);
 	option_list_free(r.labels);
 	return kind;

@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,6 +101,19 @@ enum err journals_named(const struct journals *j, const char *name,
 	}
 	return error_set(e, ERR_NOT_FOUND,
 		"'%.200s': no such journal; sandboxctl journal list shows those there are", name);
+}
+
+char *journal_source(const struct journal_found *j)
+{
+	AUTO_BUF struct buf path = BUF_INIT(PATH_MAX);
+	char text[JOURNAL_SOURCE_MAX];
+
+	buf_printf(&path, "%s/sandbox", j->dir);
+
+	AUTO_CLOSE int fd = path.failed ? -1 : open(buf_text(&path), O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? 0 : read(fd, text, sizeof text);
+
+	return len > 0 && text[len - 1] == '\n' ? strndup(text, (size_t)len - 1) : NULL;
 }
 
 enum err journal_check_left(const struct journal_found *j, struct error *e)

@@ -27,5 +27,8 @@ void journals_release(struct journals *j);
 enum err journals_named(const struct journals *j, const char *name,
 	const struct journal_found **out, struct error *e);
 
+/* PROVIDER:ID:DIRECTORY as the journal's mount had it, for free(). NULL: it does not say. */
+char *journal_source(const struct journal_found *j);
+
 /* ERR_BUSY: a process has the journal; the error names it. */
 enum err journal_check_left(const struct journal_found *j, struct error *e);

@@ -63,7 +63,7 @@ static enum err add(struct mounts *m, const struct mntent *line, struct error *e
 	return one.dir && one.source ? ERR_OK : error_set(e, ERR_NO_MEMORY, "the mount table");
 }
 
-enum err mounts_find(struct mounts *out, struct error *e)
+static enum err read_table(struct mounts *out, bool is_all, struct error *e)
 {
 	FILE *table = setmntent("/proc/self/mounts", "re");
 	const struct mntent *line;
@@ -73,11 +73,22 @@ enum err mounts_find(struct mounts *out, struct error *e)
 	if (!table)
 		return error_errno(e, errno, "/proc/self/mounts");
 	while (!kind && (line = getmntent(table))) {
-		uncover(out, line->mnt_dir);
+		if (!is_all)
+			uncover(out, line->mnt_dir);
 		kind = add(out, line, e);
 	}
 	endmntent(table);
 	return kind;
+}
+
+enum err mounts_find(struct mounts *out, struct error *e)
+{
+	return read_table(out, false, e);
+}
+
+enum err mounts_find_all(struct mounts *out, struct error *e)
+{
+	return read_table(out, true, e);
 }
 
 void mounts_release(struct mounts *m)

@@ -24,6 +24,8 @@ struct mounts {
  * covers is left out.
  */
 enum err mounts_find(struct mounts *out, struct error *e);
+/* Those that others cover, too. */
+enum err mounts_find_all(struct mounts *out, struct error *e);
 /* Drops the mounts of other users, which root has found, too. */
 void mounts_keep_own(struct mounts *m);
 void mounts_release(struct mounts *m);
