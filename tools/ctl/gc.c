@@ -139,9 +139,9 @@ const struct ctl_command ctl_gc = {
 	.arguments = "PROVIDER",
 	.summary = "Delete the sandboxes that are old or have a label, and are not needed",
 	.details = "A sandbox is needed, and kept, while a mount of yours shows it, or while a "
-		   "journal on this machine has changes that it does not have yet. The sandboxes "
-		   "that were deleted are printed. A sandbox that only another machine uses is "
-		   "not known as needed.",
+		   "journal that sandboxctl journal list shows has changes that it does not have "
+		   "yet. The sandboxes that were deleted are printed. A sandbox that only another "
+		   "machine or another container uses, or a journal elsewhere, is not known.",
 	.flags = CTL_ACCOUNT,
 	.argp =
 		&(const struct argp){
