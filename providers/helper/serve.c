@@ -171,7 +171,10 @@ static void reap_locked(struct server *s)
 	}
 }
 
-/* Waits until at most `jobs` are in work, holding at most `bytes`. Watches do not count. */
+/*
+ * Waits until at most `jobs` are in work, holding at most `bytes`. Watches do not count. The reader
+ * takes no reports meanwhile, so the jobs that it waits for must not wait for one.
+ */
 static struct load wait_room(struct server *s, size_t jobs, size_t bytes)
 {
 	struct load l;
@@ -182,9 +185,11 @@ static struct load wait_room(struct server *s, size_t jobs, size_t bytes)
 		l = load_locked(s);
 		if (l.jobs <= jobs && l.bytes <= bytes)
 			break;
+		outlet_set_windowed(&s->out, false);
 		pthread_cond_wait(&s->changed, &s->lock);
 	}
 	pthread_mutex_unlock(&s->lock);
+	outlet_set_windowed(&s->out, !s->options->is_once);
 	return l;
 }
 
@@ -390,7 +395,7 @@ static enum err serve_all(struct server *s, struct error *e)
 	struct error why = { 0 };
 	enum err kind = serve_requests(s, &why);
 
-	outlet_open_window(&s->out);
+	outlet_set_windowed(&s->out, false);
 	if (!s->options->is_once)
 		stop_all_but_changes(s);
 	wait_all(s);

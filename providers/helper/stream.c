@@ -222,10 +222,10 @@ bool outlet_note_received(struct outlet *o, uint32_t bytes)
 	return is_right;
 }
 
-void outlet_open_window(struct outlet *o)
+void outlet_set_windowed(struct outlet *o, bool is_windowed)
 {
 	pthread_mutex_lock(&o->window_lock);
-	o->is_windowed = false;
+	o->is_windowed = is_windowed;
 	pthread_cond_broadcast(&o->has_room);
 	pthread_mutex_unlock(&o->window_lock);
 }

@@ -70,8 +70,8 @@ struct outlet {
 void outlet_init(struct outlet *o, int fd, bool is_armoured, bool is_windowed);
 /* The client's report. false: more than was sent. */
 bool outlet_note_received(struct outlet *o, uint32_t bytes);
-/* No more reports will come: nothing waits for one. */
-void outlet_open_window(struct outlet *o);
+/* `is_windowed`: whether reports come; where none do, nothing waits for one. */
+void outlet_set_windowed(struct outlet *o, bool is_windowed);
 void outlet_release(struct outlet *o);
 
 /*

@@ -390,26 +390,79 @@ static void send_all(void)
 	}
 }
 
+static void read_whole(struct buf *out, size_t len)
+{
+	buf_reset(out);
+	while (out->len < len) {
+		ssize_t n = read(server.in, buf_reserve(out, len - out->len), len - out->len);
+
+		cr_assert(n > 0);
+		buf_filled(out, (size_t)n);
+	}
+}
+
+static struct frame receive_frame(struct buf *payload)
+{
+	AUTO_BUF struct buf header = BUF_INIT(FRAME_HEADER_SIZE);
+	struct frame f;
+
+	read_whole(&header, FRAME_HEADER_SIZE);
+	cr_assert(eq(int, frame_decode(header.bytes, &f, NULL), ERR_OK));
+	read_whole(payload, f.len);
+	return f;
+}
+
 /* Reads frames until the end of `id`. */
 static enum err receive_end(uint32_t id)
 {
-	for (;;) {
-		AUTO_BUF struct buf payload = BUF_INIT(FRAME_PAYLOAD_MAX);
-		unsigned char header[FRAME_HEADER_SIZE];
-		struct frame f;
+	AUTO_BUF struct buf payload = BUF_INIT(FRAME_PAYLOAD_MAX);
+	struct frame f;
 
-		cr_assert(read(server.in, header, sizeof header) == sizeof header);
-		cr_assert(eq(int, frame_decode(header, &f, NULL), ERR_OK));
-		while (payload.len < f.len) {
-			ssize_t n = read(server.in, buf_reserve(&payload, f.len - payload.len),
-				f.len - payload.len);
+	do
+		f = receive_frame(&payload);
+	while (f.type != FRAME_END || f.id != id);
+	return wire_get_end(&payload, NULL);
+}
 
-			cr_assert(n > 0);
-			buf_filled(&payload, (size_t)n);
-		}
-		if (f.type == FRAME_END && f.id == id)
-			return wire_get_end(&payload, NULL);
+static void report(size_t bytes)
+{
+	AUTO_BUF struct buf payload = BUF_INIT(sizeof(uint32_t));
+
+	buf_reset(&requests);
+	wire_put_received(&payload, (uint32_t)bytes);
+	add_frame(&requests, FRAME_RECEIVED, 0, &payload);
+	send_all();
+}
+
+static void add_fetch(struct buf *out, uint32_t id, const char *path)
+{
+	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
+
+	wire_put_fetch(&payload,
+		&(struct fetch_item){ .kind = FETCH_BYTES, .path = path, .length = UINT64_MAX }, 1);
+	add_frame(out, FRAME_FETCH, id, &payload);
+}
+
+/* More requests than jobs: the reports stand behind a request that waits for a job to end. */
+Test(serve, many_large_answers_leave_though_requests_wait_before_the_reports)
+{
+	AUTO_BUF struct buf payload = BUF_INIT(FRAME_PAYLOAD_MAX);
+	static char bytes[256 * 1024];
+	uint32_t left = 100;
+
+	scratch_write(&room.scratch, "f", bytes, sizeof bytes);
+	server_start();
+	for (uint32_t id = 1; id <= left; id++)
+		add_fetch(&requests, id, "f");
+	send_all();
+	while (left) {
+		struct frame f = receive_frame(&payload);
+
+		report(FRAME_HEADER_SIZE + f.len);
+		left -= f.type == FRAME_END;
 	}
+	server_end();
+	cr_expect(eq(int, server.kind, ERR_OK));
 }
 
 Test(serve, a_watch_ends_when_it_is_cancelled)
