@@ -231,7 +231,7 @@ static void report_received(struct helper_link *l)
 	pthread_mutex_lock(&l->lock);
 	report = outgoing_find(&l->queue, 0) ? NULL : outgoing_new(FRAME_RECEIVED, &payload);
 	if (report) {
-		outgoing_add(&l->queue, NULL, report);
+		outgoing_add(&l->queue, report);
 		l->unreported = 0;
 	}
 	pthread_mutex_unlock(&l->lock);
@@ -461,7 +461,7 @@ static enum err submit_locked(
 	x->id = request->id = x->cancel->id = next_id_locked(l);
 	x->next = l->exchanges;
 	l->exchanges = x;
-	outgoing_add(&l->queue, NULL, request);
+	outgoing_add(&l->queue, request);
 	return ERR_OK;
 }
 
@@ -564,7 +564,7 @@ static void give_up_locked(struct exchange *x)
 		outgoing_remove(&x->link->queue, take(request));
 	if (request)
 		request->is_dropped = true;
-	outgoing_add(&x->link->queue, request, take(x->cancel));
+	outgoing_add_cancel(&x->link->queue, take(x->cancel));
 	wake(x->link->wake_fd);
 }
 

@@ -35,17 +35,20 @@ void outgoing_init(struct outgoing_queue *q)
 	window_init(&q->window);
 }
 
-void outgoing_add(struct outgoing_queue *q, struct outgoing *place, struct outgoing *o)
+void outgoing_add(struct outgoing_queue *q, struct outgoing *o)
 {
-	if (!place)
-		place = q->last;
-	if (place) {
-		o->next = place->next;
-		place->next = o;
-	} else {
+	if (q->last)
+		q->last->next = o;
+	else
 		q->first = o;
-	}
-	if (q->last == place)
+	q->last = o;
+}
+
+void outgoing_add_cancel(struct outgoing_queue *q, struct outgoing *o)
+{
+	o->next = q->first;
+	q->first = o;
+	if (!q->last)
 		q->last = o;
 }
 
@@ -99,6 +102,8 @@ struct outgoing *outgoing_next(const struct outgoing_queue *q)
 
 	if (q->present)
 		return q->present;
+	if (other && other->type == FRAME_CANCEL)
+		return other;
 	return !other || (large && q->passed >= PIECE_MAX) ? large : other;
 }
 

@@ -42,8 +42,10 @@ void outgoing_init(struct outgoing_queue *q);
 struct outgoing *outgoing_new(enum frame_type type, struct buf *payload);
 void outgoing_free(struct outgoing *o);
 
-/* After `place`; NULL: at the end. */
-void outgoing_add(struct outgoing_queue *q, struct outgoing *place, struct outgoing *o);
+/* At the end. */
+void outgoing_add(struct outgoing_queue *q, struct outgoing *o);
+/* Before all others: the helper may hold a part of the request. */
+void outgoing_add_cancel(struct outgoing_queue *q, struct outgoing *o);
 /* Frees the request, too. */
 void outgoing_remove(struct outgoing_queue *q, struct outgoing *o);
 struct outgoing *outgoing_find(const struct outgoing_queue *q, uint32_t id);

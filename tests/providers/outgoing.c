@@ -1,0 +1,68 @@
+/* The order in which the frames of requests leave; all is written to /dev/null. */
+#include "providers/client/outgoing.h"
+
+#include "providers/base/cleanup.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+
+TestSuite(outgoing, .timeout = 60);
+
+#define KIB ((size_t)1024)
+
+static struct outgoing *add(struct outgoing_queue *q, uint32_t id, size_t len)
+{
+	struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
+	struct outgoing *o;
+
+	memset(buf_reserve(&payload, len), 0, len);
+	buf_filled(&payload, len);
+	o = outgoing_new(FRAME_APPLY, &payload);
+	o->id = id;
+	outgoing_add(q, o);
+	return o;
+}
+
+/* Writes one frame; its request's id, or 0 when none may leave. */
+static uint32_t write_one(struct outgoing_queue *q)
+{
+	AUTO_CLOSE int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	struct outgoing *o = outgoing_next(q);
+	uint32_t id = o ? o->id : 0;
+
+	if (o)
+		cr_assert(outgoing_write(q, o, fd) > 0);
+	if (o && outgoing_is_sent(o))
+		outgoing_remove(q, o);
+	return id;
+}
+
+static void release(struct outgoing_queue *q)
+{
+	while (q->first)
+		outgoing_remove(q, q->first);
+}
+
+/* The helper holds a part of the first: a part of the second would be an error of the stream. */
+Test(outgoing, a_cancel_leaves_before_another_large_request)
+{
+	struct outgoing_queue q;
+	struct outgoing *cancel = outgoing_new(FRAME_CANCEL, NULL), *first;
+
+	outgoing_init(&q);
+	first = add(&q, 1, 200 * KIB);
+	add(&q, 2, 200 * KIB);
+	cr_expect(eq(u32, write_one(&q), 1));
+	for (uint32_t id = 3; id <= 6; id++)
+		add(&q, id, 40 * KIB);
+	cr_expect(eq(u32, write_one(&q), 3));
+	cr_expect(eq(u32, write_one(&q), 4));
+	cancel->id = 1;
+	outgoing_remove(&q, first);
+	outgoing_add_cancel(&q, cancel);
+	window_note_received(&q.window, q.window.sent, 0);
+	cr_expect(eq(u32, write_one(&q), 1));
+	cr_expect(eq(u32, write_one(&q), 2));
+	release(&q);
+}
