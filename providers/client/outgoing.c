@@ -97,14 +97,16 @@ static struct outgoing *first_of(const struct outgoing_queue *q, bool is_of_larg
 
 struct outgoing *outgoing_next(const struct outgoing_queue *q)
 {
-	struct outgoing *large = window_has_room(&q->window) ? first_of(q, true) : NULL;
+	bool has_turn = q->passed >= PIECE_MAX;
+	bool may_large = has_turn || window_has_room(&q->window);
+	struct outgoing *large = may_large ? first_of(q, true) : NULL;
 	struct outgoing *other = first_of(q, false);
 
 	if (q->present)
 		return q->present;
 	if (other && other->type == FRAME_CANCEL)
 		return other;
-	return !other || (large && q->passed >= PIECE_MAX) ? large : other;
+	return !other || (large && has_turn) ? large : other;
 }
 
 static void begin_frame(struct outgoing *o)

@@ -66,3 +66,19 @@ Test(outgoing, a_cancel_leaves_before_another_large_request)
 	cr_expect(eq(u32, write_one(&q), 2));
 	release(&q);
 }
+
+/* They fill the window without waiting for it. */
+Test(outgoing, small_requests_leave_a_large_one_its_turn)
+{
+	struct outgoing_queue q;
+	size_t frames = 0;
+
+	outgoing_init(&q);
+	add(&q, 1, 300 * KIB);
+	for (uint32_t id = 2; id < 32; id++) {
+		add(&q, id, 40 * KIB);
+		frames += write_one(&q) == 1;
+	}
+	cr_expect(eq(sz, frames, 5));
+	release(&q);
+}
