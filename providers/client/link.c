@@ -248,7 +248,6 @@ static ssize_t read_piece(struct helper_link *l)
 		l->got += (size_t)got;
 		l->unreported += (uint32_t)got;
 		l->received_ms = monotonic_ms();
-		report_received(l);
 	}
 	return got;
 }
@@ -342,6 +341,8 @@ static enum err move(struct helper_link *l, const struct pollfd p[3], struct err
 		kind = read_some(l, e);
 	if (kind == ERR_OK && p[2].revents)
 		kind = write_some(l, e);
+	/* After both: what came while a report was in the queue may be the last that comes. */
+	report_received(l);
 	return kind;
 }
 

@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
@@ -543,6 +544,58 @@ Test(helper_client, a_small_request_does_not_wait_for_a_large_one)
 	pthread_join(thread, NULL);
 	cr_expect(eq(int, kind, ERR_IO));
 	cr_expect(eq(int, scene.seen, 1));
+}
+
+/* Frames of a request that nobody waits for. */
+static void say_much(size_t bytes)
+{
+	AUTO_BUF struct buf payload = BUF_INIT(MIB);
+
+	memset(buf_reserve(&payload, bytes), 0, bytes);
+	buf_filled(&payload, bytes);
+	say(FRAME_ITEMS, 1000, &payload);
+}
+
+static void wait_until_read(void)
+{
+	for (int unread = 1; unread; poll(NULL, 0, 1))
+		cr_assert(ioctl(scene.out, FIONREAD, &unread) == 0);
+}
+
+/* Reads nothing, so that a report stays in the queue while more comes; then wants all reports. */
+static void play_late_reader(void)
+{
+	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
+	struct pollfd begun = { .fd = scene.in, .events = POLLIN };
+	const size_t pieces = 3, len = 40000;
+	struct frame f = { 0 };
+	uint32_t reported = 0, bytes;
+
+	answer_hello(WIRE_VERSION);
+	cr_assert(eq(int, poll(&begun, 1, -1), 1));
+	for (size_t i = 0; i < pieces; i++) {
+		say_much(len);
+		wait_until_read();
+	}
+	while (reported < pieces * len - RECEIVED_BYTES) {
+		cr_assert(receive_any(&f, &payload));
+		if (f.type != FRAME_RECEIVED)
+			continue;
+		cr_assert(eq(int, wire_get_received(&payload, &bytes, NULL), ERR_OK));
+		reported += bytes;
+	}
+	close(scene.out);
+	scene.out = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	wait_for_end();
+}
+
+Test(helper_client, what_comes_while_a_report_waits_is_reported_too)
+{
+	enum err kind = ERR_OK;
+
+	cr_assert(eq(int, scene_open(play_late_reader, NULL), ERR_OK));
+	apply_much(&kind);
+	cr_expect(eq(int, kind, ERR_UNREACHABLE));
 }
 
 static void play_false_report(void)
