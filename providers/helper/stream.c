@@ -12,6 +12,8 @@
 #define ARMOUR_LINE 768
 /* The largest frame that waits for no window. */
 #define PASSING_MAX ((size_t)16 * 1024)
+/* Bytes of other frames after which a large one leaves whatever the window holds. */
+#define TURN_BYTES ((size_t)64 * 1024)
 
 /* ---- Input ---- */
 
@@ -230,12 +232,20 @@ void outlet_set_windowed(struct outlet *o, bool is_windowed)
 	pthread_mutex_unlock(&o->window_lock);
 }
 
-/* A frame that is not large passes those that wait: a client waits for little more than this. */
+/*
+ * A frame that is not large passes those that wait: a client waits for little more than this. It
+ * counts in the window, so one that others keep full still has room for a share of large frames.
+ */
 static void enter_window(struct outlet *o, size_t len)
 {
+	bool is_large = len > PASSING_MAX;
+
 	pthread_mutex_lock(&o->window_lock);
-	while (o->is_windowed && len > PASSING_MAX && !window_has_room(&o->window))
+	while (o->is_windowed && is_large && o->passed < TURN_BYTES && !window_has_room(&o->window))
 		pthread_cond_wait(&o->has_room, &o->window_lock);
+	o->passed = is_large ? 0 : o->passed + len;
+	if (o->passed >= TURN_BYTES)
+		pthread_cond_signal(&o->has_room);
 	window_note_sent(&o->window, len, monotonic_ms());
 	pthread_mutex_unlock(&o->window_lock);
 }

@@ -64,6 +64,8 @@ struct outlet {
 	pthread_cond_t has_room; /* with window_lock */
 	struct window window;    /* window_lock */
 	bool is_windowed;        /* window_lock */
+	/* window_lock; bytes of other frames since the last large one, which has its turn, too */
+	size_t passed;
 };
 
 /* `is_windowed`: of a stream, whose client reports what it has received. */

@@ -3,6 +3,7 @@
 #include "providers/base/base64.h"
 #include "providers/base/call.h"
 #include "providers/base/cleanup.h"
+#include "providers/helper/stream.h"
 #include "providers/helper/wire.h"
 #include "tests/support/changes.h"
 #include "tests/support/scratch.h"
@@ -441,6 +442,35 @@ static void add_fetch(struct buf *out, uint32_t id, const char *path)
 	wire_put_fetch(&payload,
 		&(struct fetch_item){ .kind = FETCH_BYTES, .path = path, .length = UINT64_MAX }, 1);
 	add_frame(out, FRAME_FETCH, id, &payload);
+}
+
+static void *send_large(void *outlet)
+{
+	AUTO_BUF struct buf payload = BUF_INIT(FRAME_PAYLOAD_MAX);
+
+	memset(buf_reserve(&payload, 100000), 0, 100000);
+	buf_filled(&payload, 100000);
+	outlet_send(outlet, FRAME_ITEMS, 1, &payload, NULL);
+	return NULL;
+}
+
+/* The window is full, and stays so. */
+Test(serve, small_answers_leave_a_large_one_its_turn)
+{
+	AUTO_CLOSE int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	AUTO_BUF struct buf payload = BUF_INIT(10000);
+	struct outlet out;
+	pthread_t thread;
+
+	outlet_init(&out, fd, false, true);
+	send_large(&out);
+	memset(buf_reserve(&payload, 10000), 0, 10000);
+	buf_filled(&payload, 10000);
+	cr_assert(pthread_create(&thread, NULL, send_large, &out) == 0);
+	for (int i = 0; i < 7; i++)
+		cr_expect(eq(int, outlet_send(&out, FRAME_ITEMS, 2, &payload, NULL), ERR_OK));
+	pthread_join(thread, NULL);
+	outlet_release(&out);
 }
 
 /* More requests than jobs: the reports stand behind a request that waits for a job to end. */
