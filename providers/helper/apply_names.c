@@ -264,15 +264,18 @@ static enum err remove_name(struct work *w, struct error *e)
 }
 
 /* For staging on another file system: programs here that have the file open go on with a copy. */
-static enum err keep_copy(struct work *w, struct error *e)
+static enum err keep_copy(struct work *w, int meant, struct error *e)
 {
-	if (copy_kept(&w->at, &w->at2)) {
-		unlinkat(w->at2.fd, w->at2.name, 0);
+	enum err k;
+
+	if (copy_kept(&w->at, &w->at2, meant))
 		return error_errno(e, errno, "%s", w->change->path);
-	}
-	w->result->has_attr =
+	k = remove_name(w, e);
+	if (k != ERR_OK)
+		drop_kept(&w->at2);
+	w->result->has_attr = k == ERR_OK &&
 		place_stat(&w->at2, &w->result->attr, w->change->path2, NULL) == ERR_OK;
-	return remove_name(w, e);
+	return k;
 }
 
 /* The inode stays alive under a name in staging. */
@@ -288,7 +291,7 @@ static enum err keep_unlinked(struct work *w, int meant, struct error *e)
 	if (errno == EEXIST && place_is_held(&w->at2, meant))
 		return remove_name(w, e);
 	if (errno == EXDEV)
-		return keep_copy(w, e);
+		return keep_copy(w, meant, e);
 	return error_errno(e, errno, "%s", c->path);
 }
 

@@ -1,6 +1,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
 #include "providers/helper/apply.h"
+#include "providers/helper/lift.h"
 #include "providers/helper/pin.h"
 #include "providers/helper/sys.h"
 
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* How often a call is repeated when a name appears and vanishes meanwhile. */
 #define PLACE_TRIES 8
@@ -107,19 +109,22 @@ static void adopt_group(const struct work *w, int pin)
 }
 
 /*
- * Copies all that a rename would have kept. Only a superuser may give the copy away; otherwise its
- * owner is ours, as in staging.
+ * Gives the copy all that a rename would have kept. Only a superuser may give the copy away;
+ * otherwise its owner is ours, as in staging.
  */
-static int copy_all(int from, int to, const struct attr *staged)
+static int copy_attributes(int to, const struct attr *staged)
 {
-	uint64_t count;
-
-	if (copy_bytes(from, 0, to, 0, staged->size, &count))
-		return -1;
 	(void)!fchown(to, staged->uid, staged->gid);
 	if (fchmod(to, staged->mode & 07777))
 		return -1;
 	return futimens(to, (const struct timespec[]){ staged->atime, staged->mtime });
+}
+
+static int copy_all(int from, int to, const struct attr *staged)
+{
+	uint64_t count;
+
+	return copy_bytes(from, 0, to, 0, staged->size, &count) ? -1 : copy_attributes(to, staged);
 }
 
 /* A name in the directory of the new one, which no user has chosen. */
@@ -133,22 +138,74 @@ static int move_to(const struct place *from, const struct place *to, const struc
 	return made ? replace_made(from, to, made) : rename_new(from, to);
 }
 
-int copy_kept(const struct place *from, const struct place *kept)
+/* A hole of any size takes no time and no room. */
+static int copy_data(int from, int to, uint64_t size)
 {
-	AUTO_CLOSE int in =
-		openat(from->fd, from->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	AUTO_CLOSE int out = -1;
+	off_t at = 0, end = (off_t)size;
+	uint64_t count;
+
+	while ((at = lseek(from, at, SEEK_DATA)) >= 0 && at < end) {
+		off_t hole = lseek(from, at, SEEK_HOLE);
+		off_t until = hole < 0 || hole > end ? end : hole;
+
+		if (copy_bytes(
+			    from, (uint64_t)at, to, (uint64_t)at, (uint64_t)(until - at), &count))
+			return -1;
+		at = until;
+	}
+	if (at < 0 && errno != ENXIO)
+		return copy_bytes(from, 0, to, 0, size, &count);
+	return ftruncate(to, end);
+}
+
+/* What is open here may have a mode that forbids its owner to read it. */
+static int open_held(const struct place *from, int held)
+{
+	int fd = pin_open(held, O_RDONLY);
+
+	if (fd < 0 && errno == EOPNOTSUPP)
+		fd = openat(from->fd, from->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	return fd < 0 && errno == EACCES ? lift_and_open(held, O_RDONLY) : fd;
+}
+
+/* The copy takes a while, in which another file may come under the name. */
+static int copy_held(const struct place *from, int held, int to, const struct attr *attr)
+{
+	AUTO_CLOSE int in = open_held(from, held);
+
+	if (in < 0 || copy_data(in, to, attr->size) || copy_attributes(to, attr))
+		return -1;
+	if (place_is_held(from, held))
+		return 0;
+	errno = ESTALE;
+	return -1;
+}
+
+void drop_kept(const struct place *kept)
+{
+	int failure = errno;
+
+	unlinkat(kept->fd, kept->name, 0);
+	errno = failure;
+}
+
+int copy_kept(const struct place *from, const struct place *kept, int held)
+{
+	AUTO_CLOSE int to = -1;
 	struct attr attr;
 
-	if (sys_stat(from->fd, from->name, &attr))
+	if (sys_stat(held, "", &attr))
 		return -1;
 	if (!S_ISREG(attr.mode))
 		return 0;
-	if (in < 0 || sys_stat(in, "", &attr))
-		return -1;
-	out = openat(
+	to = openat(
 		kept->fd, kept->name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	return out < 0 ? -1 : copy_all(in, out, &attr);
+	if (to < 0)
+		return -1;
+	if (copy_held(from, held, to, &attr) == 0)
+		return 0;
+	drop_kept(kept);
+	return -1;
 }
 
 static struct temporary temporary_of(const struct work *w)

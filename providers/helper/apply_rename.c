@@ -117,15 +117,26 @@ static int rename_linked(const struct work *w, const struct place *kept, bool is
 	return -1;
 }
 
+/* A copy that was broken off hides from link(2) that staging is on another file system. */
+static int link_kept(const struct work *w, const struct place *kept, int replaced)
+{
+	int result = linkat(w->at2.fd, w->at2.name, kept->fd, kept->name, 0);
+
+	if (!result || errno != EEXIST || !w->is_again || place_is_held(kept, replaced))
+		return result;
+	unlinkat(kept->fd, kept->name, 0);
+	return linkat(w->at2.fd, w->at2.name, kept->fd, kept->name, 0);
+}
+
 /* The replaced inode gets its second name first, so that it always has one. */
 static int rename_keeping(const struct work *w, const struct place *kept, int replaced)
 {
-	bool is_link_ours = linkat(w->at2.fd, w->at2.name, kept->fd, kept->name, 0) == 0;
+	bool is_link_ours = link_kept(w, kept, replaced) == 0;
 
 	if (!is_link_ours && cannot_link(errno))
 		return replace_by_exchange(w, kept);
 	if (!is_link_ours && errno == EXDEV)
-		return copy_kept(&w->at2, kept) ? -1 : rename_linked(w, kept, true);
+		return copy_kept(&w->at2, kept, replaced) ? -1 : rename_linked(w, kept, true);
 	if (!is_link_ours && !(errno == EEXIST && place_is_held(kept, replaced)))
 		return -1;
 	if (!place_is_held(kept, replaced)) {

@@ -47,6 +47,7 @@ import os, sys, tempfile
 name = sys.argv[1] + "/open"
 open(name, "w").write("first ")
 with open(name, "r+") as file:
+    os.fchmod(file.fileno(), 0o200)
     os.unlink(name)
     file.seek(0, 2)
     file.write("and more")

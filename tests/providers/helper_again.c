@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -32,6 +33,9 @@ enum moment { BEFORE, WITHIN, AFTER, MOMENTS };
 /* Writes left until the child is killed; 0: it is not killed. */
 static int writes_left;
 static enum moment moment;
+
+/* Runs at the next write that is not of a record, once. */
+static void (*at_write)(void);
 
 /* A line of the record is never torn: a signal does not end a write within a page. */
 static bool is_record(int fd)
@@ -54,9 +58,20 @@ static size_t len_of_write(int fd, size_t len)
 	return moment == AFTER ? len : 0;
 }
 
+static void run_at_write(int fd)
+{
+	void (*run)(void) = at_write;
+
+	if (!run || is_record(fd))
+		return;
+	at_write = NULL;
+	run();
+}
+
 /* In place of the C library's. */
 ssize_t pwrite(int fd, const void *bytes, size_t len, off_t offset)
 {
+	run_at_write(fd);
 	bool is_armed = writes_left > 0;
 	ssize_t written = syscall(SYS_pwrite64, fd, bytes, len_of_write(fd, len), offset);
 
@@ -517,4 +532,104 @@ Test(helper_again, who_waits_for_another_run_gives_up_in_time)
 	apply_all(&s, results);
 	cr_expect(eq(int, results[0].err, ERR_OK));
 	shown_remove(&s);
+}
+
+/* ---- A copy in staging on another file system ---- */
+
+static struct shown elsewhere;
+
+/* False: there is no right to mount. */
+static bool make_elsewhere(void)
+{
+	char path[128];
+
+	shown_make(&elsewhere, false);
+	scratch_mkdir(&elsewhere.scratch, "tree/m", 0755);
+	snprintf(path, sizeof path, "%s/tree/m", elsewhere.scratch.path);
+	if (mount("none", path, "tmpfs", 0, NULL))
+		return false;
+	scratch_write_text(&elsewhere.scratch, "tree/m/old", "old");
+	scratch_write_text(&elsewhere.scratch, "tree/m/new", "new");
+	return true;
+}
+
+static void remove_elsewhere(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "%s/tree/m", elsewhere.scratch.path);
+	cr_assert(umount(path) == 0);
+	shown_remove(&elsewhere);
+}
+
+static void expect_elsewhere(const char *path, const char *text)
+{
+	AUTO_FREE char *there = scratch_read(&elsewhere.scratch, path, NULL);
+
+	cr_expect(eq(str, there, (char *)text), "%s", path);
+}
+
+static void put_theirs(void)
+{
+	cr_assert(renameat(elsewhere.scratch.fd, "tree/m/theirs", elsewhere.scratch.fd,
+			  "tree/m/old") == 0);
+}
+
+static const struct change unlink_old = CHANGE_ROW(UNLINK, "m/old", .path2 = "/u-1");
+static const struct change rename_new_over_old =
+	CHANGE_ROW(RENAME, "m/new", .path2 = "m/old", .keep = "/u-1");
+
+static void expect_theirs_kept(const struct change *change)
+{
+	struct change_result result;
+
+	scratch_write_text(&elsewhere.scratch, "tree/m/old", "old");
+	scratch_write_text(&elsewhere.scratch, "tree/m/theirs", "theirs");
+	at_write = put_theirs;
+	result = shown_apply(&elsewhere, change);
+	cr_expect(eq(int, result.err, ERR_STALE), "%s", result.why);
+	expect_elsewhere("tree/m/old", "theirs");
+	cr_expect(not(shown_exists(&elsewhere, "staging/u-1")));
+}
+
+Test(helper_again, a_file_that_comes_while_the_removed_one_is_copied_stays)
+{
+	if (!make_elsewhere())
+		shown_skip(&elsewhere, "no right to mount");
+	expect_theirs_kept(&unlink_old);
+	expect_theirs_kept(&rename_new_over_old);
+	expect_elsewhere("tree/m/new", "new");
+	remove_elsewhere();
+}
+
+static void die(void)
+{
+	raise(SIGKILL);
+}
+
+Test(helper_again, a_copy_that_was_broken_off_is_made_again)
+{
+	struct change_result result;
+	bool was_killed;
+	int status;
+
+	if (!make_elsewhere())
+		shown_skip(&elsewhere, "no right to mount");
+	pid_t child = fork();
+
+	cr_assert(child >= 0);
+	if (!child) {
+		at_write = die;
+		apply(&elsewhere, NULL, &rename_new_over_old, 1, &result, NULL);
+		_exit(0);
+	}
+	cr_assert(eq(int, waitpid(child, &status, 0), child));
+	was_killed = WIFSIGNALED(status);
+	cr_assert(was_killed);
+	expect_elsewhere("staging/u-1", "");
+	cr_assert(eq(int, apply(&elsewhere, NULL, &rename_new_over_old, 1, &result, NULL), ERR_OK));
+	cr_expect(eq(int, result.err, ERR_OK), "%s", result.why);
+	expect_elsewhere("tree/m/old", "new");
+	expect_elsewhere("staging/u-1", "old");
+	remove_elsewhere();
 }

@@ -454,6 +454,33 @@ Test(helper_apply, what_is_removed_on_another_file_system_is_kept_as_a_copy)
 	cr_assert(umount(path) == 0);
 }
 
+Test(helper_apply, a_hole_takes_no_room_in_the_copy_of_a_removed_file)
+{
+	const off_t hole = (off_t)64 << 20;
+	const char *path = mount_other();
+	AUTO_CLOSE int fd = -1;
+	char end[5] = "";
+	struct stat st;
+
+	if (!path)
+		shown_skip(&shown, "no right to mount");
+	scratch_write_text(&shown.scratch, "tree/m/f", "begin");
+	fd = openat(shown.scratch.fd, "tree/m/f", O_WRONLY | O_CLOEXEC);
+	cr_assert(eq(long, pwrite(fd, "then", 4, hole), 4));
+	cr_assert(ftruncate(fd, 2 * hole) == 0);
+	cleanup_close(&fd);
+	cr_expect(eq(int, applied(UNLINK, "m/f", .path2 = "/u-1").err, ERR_OK));
+	fd = openat(shown.scratch.fd, "staging/u-1", O_RDONLY | O_CLOEXEC);
+	cr_assert(fstat(fd, &st) == 0);
+	cr_expect(eq(long, st.st_size, 2 * hole));
+	cr_expect(lt(long, st.st_blocks * 512, hole));
+	cr_expect(eq(long, pread(fd, end, 4, hole), 4));
+	cr_expect(eq(str, end, (char *)"then"));
+	cr_expect(eq(long, pread(fd, end, 4, 0), 4));
+	cr_expect(eq(str, end, (char *)"begi"));
+	cr_assert(umount(path) == 0);
+}
+
 Test(helper_apply, place_crosses_file_systems)
 {
 	const char *path = mount_other();
