@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 static struct shown shown;
 
@@ -204,6 +205,17 @@ Test(helper_root, staging_is_closed_to_others)
 		shown_skip(&shown, "only root can make a directory that is someone else's");
 	cr_assert(fchownat(shown.scratch.fd, "staging", 65534, 65534, 0) == 0);
 	cr_expect(eq(int, root_open(&again, tree, staging, NULL), ERR_DENIED));
+}
+
+/* As another tmpfs has, on a kernel without times of birth there. */
+Test(helper_root, a_directory_of_the_number_of_staging_is_shown_where_its_file_system_is_another)
+{
+	struct attr attr = shown_attr(&shown, "staging");
+
+	cr_expect(root_hides(&shown.root, &attr));
+	shown.root.staging.dev = makedev(0, 40);
+	attr.dev = makedev(0, 41);
+	cr_expect(not(root_hides(&shown.root, &attr)));
 }
 
 Test(helper_root, nothing_but_files_and_directories_is_opened)
