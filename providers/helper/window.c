@@ -9,6 +9,9 @@
 /* The wait on the way that is wanted, besides the shortest time. */
 #define QUEUE_MS 150
 
+/* So many times in a row show a longer way, and no passing stall. */
+#define SLOW_MAX 4
+
 void window_init(struct window *w)
 {
 	*w = (struct window){ .size = SIZE_MIN, .least_ms = -1 };
@@ -50,6 +53,24 @@ static void set_size(struct window *w, int64_t took_ms, bool was_used)
 		w->size = limited(size, SIZE_MIN, SIZE_MAX_BYTES);
 }
 
+/*
+ * The time of the least window has no queue of our own: the way has become longer, or others fill
+ * it.
+ */
+static void learn_way(struct window *w, int64_t took_ms)
+{
+	if (w->size > SIZE_MIN || took_ms <= w->least_ms + QUEUE_MS) {
+		w->slow_count = 0;
+		return;
+	}
+	if (!w->slow_count || took_ms < w->slow_ms)
+		w->slow_ms = took_ms;
+	if (++w->slow_count < SLOW_MAX)
+		return;
+	w->least_ms = w->slow_ms;
+	w->slow_count = 0;
+}
+
 bool window_note_received(struct window *w, uint64_t bytes, int64_t now_ms)
 {
 	bool was_used = w->sent - w->received >= w->size / 2;
@@ -64,6 +85,7 @@ bool window_note_received(struct window *w, uint64_t bytes, int64_t now_ms)
 		if (w->least_ms < 0 || took_ms < w->least_ms)
 			w->least_ms = took_ms;
 		if (m->end >= w->next) {
+			learn_way(w, took_ms);
 			set_size(w, took_ms, was_used);
 			w->next = w->sent + 1;
 		}

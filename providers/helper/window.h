@@ -22,6 +22,9 @@ struct window {
 	int64_t least_ms; /* the shortest time from a sending to its report; -1: none yet */
 	uint64_t next;    /* the report of this byte of the stream sets the size again */
 	bool is_known;    /* a queue was seen: the size is no longer doubled */
+	/* the times of a window of the least size that were too long, one after the other */
+	unsigned slow_count;
+	int64_t slow_ms; /* the shortest of them */
 	/* the times of sending, oldest first; a ring */
 	struct window_mark {
 		uint64_t end; /* bytes sent, just then */

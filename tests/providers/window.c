@@ -105,6 +105,20 @@ Test(window, a_stall_is_made_up_for)
 	cr_expect(ge(dbl, (double)sim.received / l->bytes_per_ms / 2000, 0.9));
 }
 
+/* Another network, and a connection that lives on over it. */
+Test(window, a_way_that_becomes_longer_is_learnt)
+{
+	const struct link longer = { "100 Mbit/s, 300 ms", 12500, 300 };
+
+	sim = (typeof(sim)){ 0 };
+	window_init(&sim.w);
+	run(&links[3], 0, 5000);
+	run(&longer, 5000, 20000);
+	sim.received = 0;
+	run(&longer, 20000, 25000);
+	cr_expect(ge(dbl, (double)sim.received / longer.bytes_per_ms / 5000, 0.9));
+}
+
 Test(window, more_than_was_sent_is_refused)
 {
 	struct window w;
