@@ -94,8 +94,8 @@ enum err change_rmdir(struct work *w, struct error *e);
 
 /* apply_rename.c */
 /*
- * For staging on another file system: the file at `from`, held with O_PATH as `held`, gets a copy at
- * the staged name `kept`, with all that a rename would have kept. What is no regular file is not
+ * For staging on another file system: the file at `from`, held with O_PATH as `held`, gets a copy
+ * at the staged name `kept`, with all that a rename would have kept. What is no regular file is not
  * open here and gets none. Returns -1 and errno, without a copy; ESTALE: another file is at `from`.
  */
 int copy_kept(const struct place *from, const struct place *kept, int held);
