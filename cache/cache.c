@@ -362,6 +362,8 @@ void cache_free(struct cache *c)
 	pthread_rwlock_wrlock(&c->invalidating);
 	c->is_ending = true;
 	pthread_rwlock_unlock(&c->invalidating);
+	/* A sender may wait for a listing. */
+	writeback_stop(c->writeback);
 	walk_free(c->walk);
 	lease_stop(c->lease);
 	lifetime_free(c->lifetime);

@@ -279,4 +279,7 @@ void senders_stop(struct writeback *p)
 	cancel_throw(&p->cancel);
 	for (unsigned n = 0; n < p->senders_count; n++)
 		pthread_join(p->senders[n], NULL);
+	pthread_mutex_lock(&p->lock);
+	p->senders_count = 0;
+	pthread_mutex_unlock(&p->lock);
 }

@@ -119,6 +119,12 @@ static void leave_locked(struct writeback *p)
 	}
 }
 
+void writeback_stop(struct writeback *p)
+{
+	if (p)
+		senders_stop(p);
+}
+
 bool writeback_free(struct writeback *p)
 {
 	if (!p)

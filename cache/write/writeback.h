@@ -35,6 +35,8 @@ struct writeback;
  */
 enum err writeback_new(
 	struct writeback **out, struct cache *c, const struct call *call, struct error *e);
+/* Gives up what is under way: from now on nothing is sent, nor asked. Before walk_free(). */
+void writeback_stop(struct writeback *p);
 /*
  * Gives up the batches under way. Pending ops stay in the journal, with a line in the log. true:
  * nothing is left.

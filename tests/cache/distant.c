@@ -170,7 +170,8 @@ static enum err list(struct provider *p, const struct call *call,
 	struct distant *d = of(p);
 	struct room_listing room = { { sink, context }, d->room_reported };
 	struct listing l = { list_room, &room };
-	enum err kind = pass_gate(d, &never, &d->lists, call, e);
+	const bool *held = request->depth ? &d->hold_entries : &never;
+	enum err kind = pass_gate(d, held, &d->lists, call, e);
 
 	if (kind)
 		return kind;
@@ -725,6 +726,11 @@ void distant_hold_fetches(struct distant *d, bool hold)
 	set(d, &d->hold_fetches, hold);
 }
 
+void distant_hold_entries(struct distant *d, bool hold)
+{
+	set(d, &d->hold_entries, hold);
+}
+
 /* Returns when that one has left the gate. */
 static void choose(struct distant *d, unsigned *chosen, unsigned number)
 {
@@ -783,6 +789,11 @@ static void await(struct distant *d, const unsigned *arrived, unsigned count)
 void distant_await_applies(struct distant *d, unsigned count)
 {
 	await(d, &d->applies, count);
+}
+
+void distant_await_lists(struct distant *d, unsigned count)
+{
+	await(d, &d->lists, count);
 }
 
 void distant_await_fetches(struct distant *d, unsigned count)

@@ -41,7 +41,7 @@ struct distant {
 	unsigned changes;   /* the number of changes in all applies together */
 	unsigned syncs;     /* the number of CHANGE_SYNC in all applies together */
 	size_t apply_bytes; /* the bytes of contents in the last apply that arrived */
-	bool hold_fetches, hold_applies;
+	bool hold_fetches, hold_applies, hold_entries;
 	/* the longest a call is held, set before the first; 0: up to the call's own deadline */
 	int64_t hasty_ms;
 	bool is_ending; /* the cache ends: a call that arrives by then is not held, but times out */
@@ -122,6 +122,8 @@ void distant_step(struct distant *d);
 
 void distant_hold_applies(struct distant *d, bool hold);
 void distant_hold_fetches(struct distant *d, bool hold);
+/* Lists of the entries of directories. */
+void distant_hold_entries(struct distant *d, bool hold);
 /*
  * Lets through the held apply that arrived as the `number`th, from 1. Returns when the apply has
  * left the gate.
@@ -137,6 +139,7 @@ void distant_refuse(struct distant *d, enum err kind);
 void distant_await_over(struct distant *d);
 /* Waits until so many applies, fetches or fetched items have arrived. */
 void distant_await_applies(struct distant *d, unsigned count);
+void distant_await_lists(struct distant *d, unsigned count);
 void distant_await_fetches(struct distant *d, unsigned count);
 void distant_await_items(struct distant *d, unsigned count);
 /* The number of batches whose answer the cache has; and a wait until there are `count`. */

@@ -1327,6 +1327,25 @@ Test(recover, what_others_change_while_it_is_shown_is_not_overwritten)
 	cr_expect(eq(u64, distant_failed(&far), 1));
 }
 
+/* The mount ends while a sender waits for the entries of the directories. */
+Test(recover, a_mount_may_end_while_what_is_to_be_shown_is_looked_up)
+{
+	remount_waiting();
+	make_text(cache_root(far.cache), "new", "new text");
+	for (int n = 0; n < 20; n++) {
+		distant_break_off(&far);
+		unsigned before = distant_lists(&far);
+
+		distant_hold_entries(&far, true);
+		distant_remount_at_once(&far, NULL);
+		distant_await_lists(&far, before + 1);
+	}
+	distant_break_off(&far);
+	distant_hold_entries(&far, false);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "new", "new text");
+}
+
 /* The second cache is killed while it sends what the first one left. */
 Test(recover, what_is_being_sent_when_that_mount_is_killed_the_one_behind_it_sends)
 {
