@@ -1108,6 +1108,8 @@ Test(recover, nothing_is_added_to_a_name_that_somebody_took)
 
 /* Too short for an answer that is held, whose time does not matter. */
 static const struct call brief = { .progress_ms = 100 };
+/* For an answer that comes though changes are held. */
+static const struct call patient = { .progress_ms = 30000 };
 
 static enum err look(const struct call *call, struct inode *dir, size_t *count)
 {
@@ -1269,7 +1271,7 @@ Test(recover, what_had_not_left_is_shown_before_it_is_sent)
 	struct inode *root = cache_root(far.cache);
 
 	distant_await_applies(&far, before + 1);
-	cr_expect(eq(int, look(&brief, root, &count), ERR_OK));
+	cr_expect(eq(int, look(&patient, root, &count), ERR_OK));
 	cr_expect(eq(sz, count, 7));
 	expect_shown(root, "new", "new text");
 	expect_shown(root, "over", "saved");
@@ -1318,7 +1320,7 @@ Test(recover, what_others_change_while_it_is_shown_is_not_overwritten)
 	distant_write(&far, open_there(), 0, "ours");
 	unsigned before = remount_unheard();
 
-	cr_expect(eq(int, look(&brief, cache_root(far.cache), &count), ERR_OK));
+	cr_expect(eq(int, look(&patient, cache_root(far.cache), &count), ERR_OK));
 	distant_await_applies(&far, before + 1);
 	scratch_write_text(&far.scratch, "f", "theirs, and longer");
 	distant_hold_applies(&far, false);
