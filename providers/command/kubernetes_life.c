@@ -14,6 +14,8 @@
 #define OBJECT_MAX ((size_t)2 * 1024 * 1024)
 /* "@" and a UID, which is a UUID. */
 #define UID_LEN 37
+/* How long kubectl may be silent that deletes what was just made. */
+#define REFUSE_MS 10000
 
 /*
  * The user's context of this moment serves the whole call, and is part of new IDs: later it may be
@@ -55,16 +57,38 @@ static bool put_id(
 		snprintf(id, 128, "%s/%s%s", place, name, uid) < room;
 }
 
-/* `answer` is "NAMESPACE UID". On an error the caller looks for what was made, and deletes it. */
+/* A list cannot show what has too long a name, so that it is deleted here. */
+static enum err refuse_long(
+	struct command *c, struct json_object *object, const char *name, struct error *e)
+{
+	const struct call call = { .progress_ms = REFUSE_MS };
+	bool is_pod = !strcmp(rest_text(object, "kind", ""), "Pod");
+	AUTO_BUF struct buf answer = { 0 };
+	struct error why = { 0 };
+
+	if (kubernetes_ask(c, &call, true, NULL, &answer,
+		    (const char *const[]){ "delete", is_pod ? "pod" : SANDBOXES,
+			    "--ignore-not-found", "--wait=false", NULL },
+		    &why))
+		return error_set(e, ERR_INVALID,
+			"kubernetes: the name '%.60s...' is too long; one was made, and could not "
+			"be deleted: %s",
+			name, why.text);
+	return error_set(e, ERR_INVALID, "kubernetes: the name '%.60s...' is too long", name);
+}
+
+/*
+ * `answer` is "NAMESPACE UID". ERR_PROTOCOL: the caller looks for what was made, and deletes it.
+ * ERR_INVALID: the name is too long for an ID.
+ */
 static enum err take_answer(const struct provider_config *cfg, const char *context,
 	const char *name, const char *answer, char id[128], struct error *e)
 {
 	char place[64], uid[UID_LEN + 1] = "@";
 
-	if (sscanf(answer, "%63s %36s", place, uid + 1) == 2 &&
-		put_id(id, context, place, name, cfg->name ? uid : ""))
-		return ERR_OK;
-	return error_set(e, ERR_PROTOCOL, "kubernetes: '%.100s' is no pod of a short name", answer);
+	if (sscanf(answer, "%63s %36s", place, uid + 1) != 2)
+		return error_set(e, ERR_PROTOCOL, "kubernetes: '%.100s' is no pod", answer);
+	return put_id(id, context, place, name, cfg->name ? uid : "") ? ERR_OK : ERR_INVALID;
 }
 
 static enum err make(struct command *c, const struct provider_config *cfg, const struct call *call,
@@ -107,10 +131,11 @@ enum err kubernetes_create(
 		kind = kubernetes_manifest(c, cfg, call, name, &object, e);
 	if (!kind)
 		kind = make(c, cfg, call, object, name, &answer, e);
-	if (!kind)
-		kind = take_answer(cfg, context, name, buf_text(&answer), id, e);
 	if (kind)
 		return kind;
+	kind = take_answer(cfg, context, name, buf_text(&answer), id, e);
+	if (kind)
+		return kind == ERR_INVALID ? refuse_long(c, object, name, e) : kind;
 	kind = kubernetes_await_ready(c, call, cfg->build_log, e);
 	if (kind)
 		attachment_discard(&kubernetes_provider, cfg, id);

@@ -39,12 +39,12 @@ static void put_pair(struct json_object *o, const char *pair)
 		put_text(o, key, pair + len + (pair[len] == '='));
 }
 
-/* The object of that name, which is made where it is missing. */
+/* The object of that name, which is made where it is missing or something else. */
 static struct json_object *within(struct json_object *o, const char *key)
 {
 	struct json_object *found = rest_member(o, key);
 
-	if (!found) {
+	if (!json_object_is_type(found, json_type_object)) {
 		found = json_object_new_object();
 		json_object_object_add(o, key, found);
 	}
@@ -184,7 +184,7 @@ static void put_variable(struct json_object *env, const char *pair)
 
 static void put_variables(struct json_object *container, const char *const *env)
 {
-	if (env && !rest_member(container, "env"))
+	if (env && !json_object_is_type(rest_member(container, "env"), json_type_array))
 		json_object_object_add(container, "env", json_object_new_array());
 	for (; env && *env; env++)
 		put_variable(rest_member(container, "env"), *env);
@@ -234,7 +234,7 @@ enum err kubernetes_manifest(struct command *c, const struct provider_config *cf
 	if (kind)
 		return kind;
 	container = rest_item(rest_member(within(pod_of(object), "spec"), "containers"), 0);
-	if (!container)
+	if (!json_object_is_type(container, json_type_object))
 		return error_set(
 			e, ERR_INVALID, "kubernetes: '%.200s' has no container", cfg->template);
 	put_text(within(object, "metadata"), "name", name);

@@ -79,6 +79,8 @@ fails_so "an image without a shell" 'the new pod does not run: StartError: .*; i
 fails_so "no node takes it" 'the new pod does not run after 0.5 s: Unschedulable: 0/3 nodes are available: .*' huge --ready-timeout 0.5
 fails_so "a quota" '.*exceeded quota: compute, requested: pods=1, used: pods=4, limited: pods=4' busybox --app full
 fails_so "no such namespace" '.*namespaces "nowhere" not found' busybox --app nowhere
+long=$(printf '%0120d' 0)
+fails_so "a name too long for an ID" "the name '0{60}\.\.\.' is too long" busybox --name "$long"
 fails_so "a name that none may have" 'The .* "Foo" is invalid: metadata.name: .*' busybox --name Foo
 says "nothing is left of them" 0 "[] []" made 'f"{pods} {boxes}"'
 name=$(python3 "$TOP/tests/mount/on_terminal.py" shown "$SANDBOXCTL" create kubernetes --image busybox)
@@ -140,6 +142,13 @@ says "one object is made" 1 "sandboxctl: kubernetes: 'many.yaml' is to have one 
 	ctl create kubernetes --template many.yaml
 manifest v1 Pod 'containers: []' >empty.yaml
 says "with a container" 1 "sandboxctl: kubernetes: 'empty.yaml' has no container" ctl create kubernetes --template empty.yaml
+manifest v1 Pod 'containers: [text]' >text.yaml
+manifest v1 Pod 'containers: [{name: one, image: busybox, resources: [], env: {A: b}}]' >wrong.yaml
+says "which is an object" 1 "sandboxctl: kubernetes: 'text.yaml' has no container" ctl create kubernetes --template text.yaml
+name=$(ctl create kubernetes --template wrong.yaml --env A=3 --memory 64M)
+is "limits and variables take the place of what is none" "$(made 'pod["spec"]["containers"][0]')" \
+	"{'env': [{'name': 'A', 'value': '3'}], 'image': 'busybox', 'name': 'one', 'resources': {'limits': {'memory': '64Mi'}}}"
+ok "that one is deleted" ctl delete "$name"
 echo 'a: [' >broken.yaml
 like "a manifest that is none" "$(ctl create kubernetes --template broken.yaml 2>&1)" '^sandboxctl: kubernetes: error: error parsing broken.yaml: .*'
 manifest agents.x-k8s.io/v1beta1 Sandbox 'podTemplate: {spec: {containers: [{name: one, image: busybox}]}}' >sandbox.yaml
