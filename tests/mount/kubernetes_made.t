@@ -127,6 +127,17 @@ pod copy gone
 kubernetes_change 'cluster["pods"][0]["denies"] = "list pods"'
 is "who may not list all namespaces lists the one in use" "$(listed)" "${name#kubernetes:} running - $me"
 ok "as the other is" ctl delete "$name"
+in_all() { # WORD: with all providers, whose programs may reach nothing
+	like "a cluster $1 hides no other sandbox" "$(ctl list 2>&1)" "^SANDBOX  STATE  LIFE LEFT  AGE  LABELS\$"
+	like "and is not used" "$(ctl doctor | grep ' kubernetes ')" "^unused  kubernetes   $2"
+}
+cluster denies='"login"'
+in_all "without a login" 'kubernetes: .*Unauthorized\).*; log in as for kubectl$'
+cluster denies='"all"'
+in_all "that is another server" 'kubernetes: .*\(NotFound\).*'
+cluster denies='"answers"'
+in_all "that does not answer" 'kubernetes: no answer within 5 s$'
+cluster denies='""'
 cluster denies='"pods"'
 like "who may not make any" "$(ctl create kubernetes --image busybox 2>&1)" \
 	'cannot create resource "pods" .*; a role is needed that may create, get, list and delete pods$'

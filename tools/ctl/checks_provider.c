@@ -28,7 +28,8 @@ static enum err stop(void *context, const struct sandbox_entry *entry, struct er
 static int ask(const void *context)
 {
 	struct probe *p = *(struct probe *const *)context;
-	const struct call call = { .progress_ms = CHECK_PROVIDER_MS };
+	bool is_program = provider_is_program(p->ops);
+	const struct call call = { .progress_ms = is_program ? PROGRAM_MS : CHECK_PROVIDER_MS };
 	struct error e = { 0 };
 	bool has_some = false;
 
@@ -95,7 +96,9 @@ static void tell(const struct probe *p, struct finding *out)
 		finding_set(out, FINDING_UNUSED, "cannot list its sandboxes: not asked");
 		break;
 	case ERR_AUTH:
-		if (*source)
+		if (is_absent(p))
+			finding_set(out, FINDING_UNUSED, "%s", p->text);
+		else if (*source)
 			finding_set(out, FINDING_FAIL, "%s; the key is of %s", p->text, source);
 		else if (provider_key_is_set(p->ops))
 			finding_set(out, FINDING_FAIL, "%s", p->text);

@@ -21,5 +21,7 @@ enum err provider_key_source(const struct provider_ops *ops, struct buf *out, st
 /* Whether there is a key, or a source that cannot be used. */
 bool provider_key_is_set(const struct provider_ops *ops);
 
+/* With all providers: how long a program of the user's own may be silent. */
+#define PROGRAM_MS 5000
 /* Whether a program of the user's own reaches the sandboxes: it may be set up or not. */
 bool provider_is_program(const struct provider_ops *ops);

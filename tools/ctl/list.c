@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* With all providers: how long a program of the user's own may be silent. */
-#define PROGRAM_MS 5000
 /* With all providers: how long a sandbox is looked for where there is just one, often none. */
 #define SINGLE_MS 1000
 
@@ -61,13 +59,13 @@ static enum err list_provider(struct listing *l, const char *provider, struct er
 
 /*
  * With all providers: this one cannot list, has no labels, its user has no key for it, or it does
- * not run or answer.
+ * not run or answer. ERR_NOT_FOUND: what answers its program is something else.
  */
 static bool is_left_out(const struct provider_ops *ops, enum err kind)
 {
 	return kind == ERR_UNSUPPORTED ||
 		(kind == ERR_AUTH && (provider_is_program(ops) || !provider_key_is_set(ops))) ||
-		(kind == ERR_TIMEOUT && provider_is_program(ops)) ||
+		((kind == ERR_TIMEOUT || kind == ERR_NOT_FOUND) && provider_is_program(ops)) ||
 		((kind == ERR_UNREACHABLE || kind == ERR_DENIED) &&
 			(ops->caps & PROVIDER_SINGLE || provider_is_program(ops)));
 }
