@@ -210,6 +210,13 @@ ok "it is deleted" by_program ctl delete "$name"
 says "nothing is listed" 0 "[]" by_program ctl list docker --json
 tap_prefix="made: "
 first=$(ctl create docker --image busybox --name again)
+mkdir "$SCRATCH/mnt.again"
+like "list tells its age" "$(ctl list docker --json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0].get("age_s", "none"))')" '^[0-9]{1,3}$'
+for source in "$first" "${first%????????????????}"; do
+	"$SANDBOXFS" "$source" "$SCRATCH/mnt.again"
+	says "gc keeps it mounted as $source" 0 "docker:again: kept: mounted on $SCRATCH/mnt.again" ctl gc --older-than 0 docker
+	tap_umount "$SCRATCH/mnt.again"
+done
 docker rm -f again >/dev/null
 second=$(ctl create docker --image busybox --name again)
 ok "one that was removed is deleted" ctl delete "$first"

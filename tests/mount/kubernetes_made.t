@@ -27,6 +27,9 @@ listed() {
 	ctl list kubernetes --json | python3 -c 'import json, sys
 for box in json.load(sys.stdin): print(box["id"], box["state"], *(box["labels"].get(name, "-") for name in ["thread", "sandboxfs-user"]))'
 }
+age_of_first() {
+	python3 -c 'import json, sys; print(json.load(sys.stdin)[0].get("age_s", "none"))'
+}
 manifest() { # KIND SPEC
 	printf 'apiVersion: %s\nkind: %s\nmetadata: {name: ours, labels: {team: red}}\nspec: {%s}\n' "$@"
 }
@@ -38,6 +41,7 @@ stays() { # the rules that hold for a pod and for a Sandbox
 	id=${id%%:*}
 	like "one is made, and its name is a source" "$name" '^kubernetes:kind/demos/sandboxfs-[0-9a-f]+:work$'
 	is "which list has, with its labels" "$(listed)" "$id running 7 $me"
+	like "and its age" "$(ctl list kubernetes --json | age_of_first)" '^[0-9]{1,3}$'
 	is "in its namespace" "$(ctl list kubernetes --app default --json)" "[]"
 	is "and --reuse finds" "$(ctl create kubernetes --image busybox --label thread=7 --reuse)" "kubernetes:$id"
 	completes "it completes" "kubernetes:${id#kind/} " sandboxctl info "kubernetes:demos/sandboxfs-"
@@ -56,6 +60,13 @@ work'
 	ok "twice is as once" ctl delete "$name"
 	says "nothing is left" 0 "[] []" made 'f"{pods} {boxes}"'
 	first=$(ctl create kubernetes --image busybox --name again)
+	mkdir -p "$SCRATCH/mnt.again"
+	for source in "$first" kubernetes:default/again; do
+		"$SANDBOXFS" "$source" "$SCRATCH/mnt.again"
+		says "gc keeps it mounted as $source" 0 "kubernetes:kind/default/again: kept: mounted on $SCRATCH/mnt.again" \
+			ctl gc --older-than 0 kubernetes
+		tap_umount "$SCRATCH/mnt.again"
+	done
 	like "one of a name of its own has its UID" "$first" '^kubernetes:kind/default/again@'
 	is "which is a source" "$(ctl exec "$first" 'echo here')" here
 	ok "it is deleted" ctl delete "$first"
