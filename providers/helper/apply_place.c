@@ -198,6 +198,11 @@ int copy_kept(const struct place *from, const struct place *kept, int held)
 		return -1;
 	if (!S_ISREG(attr.mode))
 		return 0;
+	/* Programs there would read the other name, and never see what is written to a copy. */
+	if (attr.nlink > 1) {
+		errno = EXDEV;
+		return -1;
+	}
 	to = openat(
 		kept->fd, kept->name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0)

@@ -72,6 +72,10 @@ pending() {
 mount_sandbox many
 mkdir "$STORE/d" "$STORE/other"
 echo untouched >"$STORE/other/file"
+# Only what is listed under the stream of changes can be changed without the sandbox.
+is_live() { grep -q '"stream": {"state": "live"' "$MNT/.sandbox/status"; }
+ls "$MNT/d" "$MNT/other" >/dev/null
+ok "changes of the sandbox are reported" wait_until "$PATIENCE" is_live
 ls "$MNT/d" "$MNT/other" >/dev/null
 stalls
 python3 -c 'import sys
