@@ -520,6 +520,7 @@ void batch_answered_locked(struct writeback *p, struct batch *b)
 
 	refuse_short(b);
 	pass_answered(b);
+	note_needless(b);
 	put_back_again_locked(p, b);
 	AUTO_FREE uint64_t *numbers = batch_numbers(b, &count);
 

@@ -200,16 +200,24 @@ static void lose_all_followers(struct op *refused)
 	lose_followers_of_file(refused, &refused->over);
 }
 
-/*
- * Whether nothing before it is reported instead. What needs a removal that others had done, too, is
- * of the file that is gone with that.
- */
-static bool is_reported(const struct batch *b, size_t n)
+void note_needless(const struct batch *b)
 {
-	uint32_t needs = b->changes[n].needs;
-	bool is_first = b->results[n].err != ERR_SKIPPED;
+	for (size_t n = 0; n < b->count; n++) {
+		uint32_t needs = b->changes[n].needs;
+		const struct change_result *r = needs ? &b->results[needs - 1] : NULL;
 
-	return !b->ops[n]->is_needless && (is_first || (needs && b->ops[needs - 1]->is_needless));
+		b->ops[n]->is_behind_needless = b->results[n].err == ERR_SKIPPED && r && r->err &&
+			is_needless(b->ops[needs - 1], r->err, r);
+	}
+}
+
+/*
+ * Whether nothing before the op is reported instead. An op behind a removal that others had done,
+ * too, is about the file that is gone with that.
+ */
+static bool is_reported(const struct op *q, enum err refusal)
+{
+	return !q->is_needless && (refusal != ERR_SKIPPED || q->is_behind_needless);
 }
 
 /* Why the change of this index was. */
@@ -249,7 +257,7 @@ void refuse_locked(struct writeback *p, struct batch *b, size_t n)
 	} else {
 		lose_locked(p, q, refusal, &b->results[n], &why);
 	}
-	if (is_reported(b, n))
+	if (is_reported(q, refusal))
 		p->refused = why;
 	if (refusal == ERR_CONFLICT && op_carries_version(q))
 		writeback_base_gone_locked(p, q);

@@ -76,8 +76,9 @@ struct op {
 	bool is_overtaken; /* the version was handed on or taken over: answers do not change it */
 	bool is_again;     /* refused, and queued again for another name */
 	bool is_needless;  /* a shown time or a removal was refused: the file is gone */
-	bool is_lost;      /* will fail, since an op that it needs was refused */
-	bool has_failed;   /* is_lost, and the failure is reported */
+	bool is_behind_needless; /* skipped, since an op was that is_needless */
+	bool is_lost;            /* will fail, since an op that it needs was refused */
+	bool has_failed;         /* is_lost, and the failure is reported */
 };
 
 TAILQ_HEAD(op_list, op);

@@ -673,6 +673,11 @@ bool batch_waits_alone_locked(const struct writeback *p);
 
 /* ---- Failed ops (fail.c) ---- */
 
+/*
+ * Before any op leaves the batch, whose changes name others by their place: notes which ops are
+ * behind one that is needless.
+ */
+void note_needless(const struct batch *b);
 /* The change of index `n` was refused: it is marked as failed, or queued again. */
 void refuse_locked(struct writeback *p, struct batch *b, size_t n);
 /*
