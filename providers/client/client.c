@@ -50,7 +50,7 @@ enum err helper_client_new(struct helper_client **out, int to_fd, int from_fd,
 {
 	struct helper_transport *stream;
 	struct helper_client *h;
-	enum err kind = helper_stream_new(&stream, to_fd, from_fd, e);
+	enum err kind = helper_stream_new(&stream, to_fd, from_fd, false, e);
 
 	if (kind == ERR_OK)
 		kind = client_new(&h, stream, e);

@@ -226,7 +226,8 @@ static void report_received(struct helper_link *l)
 	AUTO_BUF struct buf payload = BUF_INIT(sizeof l->unreported);
 	struct outgoing *report;
 
-	if (l->unreported < RECEIVED_BYTES || !wire_put_received(&payload, l->unreported))
+	if (l->queue.is_metered || l->unreported < RECEIVED_BYTES ||
+		!wire_put_received(&payload, l->unreported))
 		return;
 	pthread_mutex_lock(&l->lock);
 	report = outgoing_find(&l->queue, 0) ? NULL : outgoing_new(FRAME_RECEIVED, &payload);
@@ -406,7 +407,8 @@ static void release(struct helper_link *l)
 	free(l);
 }
 
-enum err helper_link_new(struct helper_link **out, int to_fd, int from_fd, struct error *e)
+enum err helper_link_new(
+	struct helper_link **out, int to_fd, int from_fd, bool is_metered, struct error *e)
 {
 	struct helper_link *l = malloc(sizeof *l);
 	enum err kind;
@@ -418,7 +420,7 @@ enum err helper_link_new(struct helper_link **out, int to_fd, int from_fd, struc
 	*l = (struct helper_link){
 		.to_fd = to_fd, .from_fd = from_fd, .wake_fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER
 	};
-	outgoing_init(&l->queue);
+	outgoing_init(&l->queue, is_metered);
 	kind = start(l, e);
 	if (kind != ERR_OK) {
 		close_stream(l);

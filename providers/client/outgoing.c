@@ -29,9 +29,9 @@ void outgoing_free(struct outgoing *o)
 
 /* ---- The queue ---- */
 
-void outgoing_init(struct outgoing_queue *q)
+void outgoing_init(struct outgoing_queue *q, bool is_metered)
 {
-	*q = (struct outgoing_queue){ 0 };
+	*q = (struct outgoing_queue){ .is_metered = is_metered };
 	window_init(&q->window);
 }
 
@@ -98,7 +98,7 @@ static struct outgoing *first_of(const struct outgoing_queue *q, bool is_of_larg
 struct outgoing *outgoing_next(const struct outgoing_queue *q)
 {
 	bool has_turn = q->passed >= PIECE_MAX;
-	bool may_large = has_turn || window_has_room(&q->window);
+	bool may_large = has_turn || q->is_metered || window_has_room(&q->window);
 	struct outgoing *large = may_large ? first_of(q, true) : NULL;
 	struct outgoing *other = first_of(q, false);
 
@@ -109,10 +109,11 @@ struct outgoing *outgoing_next(const struct outgoing_queue *q)
 	return !other || (large && has_turn) ? large : other;
 }
 
-static void begin_frame(struct outgoing *o)
+static void begin_frame(const struct outgoing_queue *q, struct outgoing *o)
 {
+	const size_t max = q->is_metered ? FRAME_PAYLOAD_MAX : PIECE_MAX;
 	size_t left = o->payload.len - o->framed;
-	size_t len = left < PIECE_MAX ? left : PIECE_MAX;
+	size_t len = left < max ? left : max;
 	struct frame f = {
 		.type = len < left ? FRAME_MORE : o->type, .id = o->id, .len = (uint32_t)len
 	};
@@ -139,7 +140,7 @@ static void note_sent(struct outgoing_queue *q, struct outgoing *o, size_t sent)
 ssize_t outgoing_write(struct outgoing_queue *q, struct outgoing *o, int fd)
 {
 	if (!is_within_frame(o))
-		begin_frame(o);
+		begin_frame(q, o);
 
 	struct iovec parts[2] = {
 		{ .iov_base = o->header + sizeof o->header - o->header_left,

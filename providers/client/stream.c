@@ -59,11 +59,12 @@ static void stream_free(struct helper_transport *t)
 	free(s);
 }
 
-enum err helper_stream_new(struct helper_transport **out, int to_fd, int from_fd, struct error *e)
+enum err helper_stream_new(
+	struct helper_transport **out, int to_fd, int from_fd, bool is_metered, struct error *e)
 {
 	struct stream_transport *s;
 	struct helper_link *link;
-	enum err kind = helper_link_new(&link, to_fd, from_fd, e);
+	enum err kind = helper_link_new(&link, to_fd, from_fd, is_metered, e);
 
 	if (kind != ERR_OK)
 		return kind;

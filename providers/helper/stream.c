@@ -219,6 +219,7 @@ bool outlet_note_received(struct outlet *o, uint32_t bytes)
 
 	pthread_mutex_lock(&o->window_lock);
 	is_right = window_note_received(&o->window, bytes, monotonic_ms());
+	o->has_reports = true;
 	pthread_cond_broadcast(&o->has_room);
 	pthread_mutex_unlock(&o->window_lock);
 	return is_right;
@@ -241,7 +242,8 @@ static void enter_window(struct outlet *o, size_t len)
 	bool is_large = len > PASSING_MAX;
 
 	pthread_mutex_lock(&o->window_lock);
-	while (o->is_windowed && is_large && o->passed < TURN_BYTES && !window_has_room(&o->window))
+	while (o->is_windowed && o->has_reports && is_large && o->passed < TURN_BYTES &&
+		!window_has_room(&o->window))
 		pthread_cond_wait(&o->has_room, &o->window_lock);
 	o->passed = is_large ? 0 : o->passed + len;
 	if (o->passed >= TURN_BYTES)

@@ -64,11 +64,12 @@ struct outlet {
 	pthread_cond_t has_room; /* with window_lock */
 	struct window window;    /* window_lock */
 	bool is_windowed;        /* window_lock */
+	bool has_reports;        /* window_lock; the client reports: the window counts */
 	/* window_lock; bytes of other frames since the last large one, which has its turn, too */
 	size_t passed;
 };
 
-/* `is_windowed`: of a stream, whose client reports what it has received. */
+/* `is_windowed`: of a stream, whose client may report what it has received. */
 void outlet_init(struct outlet *o, int fd, bool is_armoured, bool is_windowed);
 /* The client's report. false: more than was sent. */
 bool outlet_note_received(struct outlet *o, uint32_t bytes);

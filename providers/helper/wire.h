@@ -27,8 +27,8 @@
  * An empty FRAME_ITEMS is a sign of life, sent while a request is in work; a last one may still
  * come after the end. A sign of life of id 0 says that a helper that was started for one request
  * still waits for the request. A FRAME_END of id 0 says why the helper stops reading. On a stream
- * each side reports with FRAME_RECEIVED, id 0, how many bytes it has received since its last
- * report: at least every RECEIVED_BYTES.
+ * the helper reports with FRAME_RECEIVED, id 0, how many bytes it has received since its last
+ * report: at least every RECEIVED_BYTES. A client does the same, or never.
  */
 #pragma once
 

@@ -47,9 +47,11 @@ static enum err mend_helper(void *context, const struct call *call, struct error
 
 static enum err keep_helper(struct remote *r, const struct hello *hello, struct error *e)
 {
-	const struct helper_keeper keeper = {
-		.start = start_helper, .mend = mend_helper, .idle_ms = REMOTE_KEPT_MS, .context = r
-	};
+	const struct helper_keeper keeper = { .start = start_helper,
+		.mend = mend_helper,
+		.idle_ms = REMOTE_KEPT_MS,
+		.is_metered = r->ops.is_metered,
+		.context = r };
 
 	return helper_client_new_kept(&r->helper, &keeper, hello, e);
 }

@@ -13,7 +13,7 @@ import sys
 import time
 import zlib
 
-VERSION = 15
+VERSION = 17
 ITEMS, END = 8, 9
 HELLO, LIST, FETCH, APPLY, WATCH = 2, 3, 4, 5, 6
 NOT_FOUND, IO = 1, 26

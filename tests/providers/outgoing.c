@@ -50,7 +50,7 @@ Test(outgoing, a_cancel_leaves_before_another_large_request)
 	struct outgoing_queue q;
 	struct outgoing *cancel = outgoing_new(FRAME_CANCEL, NULL), *first;
 
-	outgoing_init(&q);
+	outgoing_init(&q, false);
 	first = add(&q, 1, 200 * KIB);
 	add(&q, 2, 200 * KIB);
 	cr_expect(eq(u32, write_one(&q), 1));
@@ -73,7 +73,7 @@ Test(outgoing, small_requests_leave_a_large_one_its_turn)
 	struct outgoing_queue q;
 	size_t frames = 0;
 
-	outgoing_init(&q);
+	outgoing_init(&q, false);
 	add(&q, 1, 300 * KIB);
 	for (uint32_t id = 2; id < 32; id++) {
 		add(&q, id, 40 * KIB);

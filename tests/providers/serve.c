@@ -463,6 +463,7 @@ Test(serve, small_answers_leave_a_large_one_its_turn)
 	pthread_t thread;
 
 	outlet_init(&out, fd, false, true);
+	outlet_note_received(&out, 0);
 	send_large(&out);
 	memset(buf_reserve(&payload, 10000), 0, 10000);
 	buf_filled(&payload, 10000);
@@ -482,6 +483,8 @@ Test(serve, many_large_answers_leave_though_requests_wait_before_the_reports)
 
 	scratch_write(&room.scratch, "f", bytes, sizeof bytes);
 	server_start();
+	report(0);
+	buf_reset(&requests);
 	for (uint32_t id = 1; id <= left; id++)
 		add_fetch(&requests, id, "f");
 	send_all();
