@@ -53,14 +53,19 @@ theirs
 		import glob, json, signal, subprocess, sys, time
 		program, store, patience = sys.argv[1:]
 		end = time.monotonic() + float(patience)
-		doctor = subprocess.Popen([program, "doctor", "--live", "aio", "--json"], stdout=subprocess.PIPE)
 		made = store + "/sandboxfs-doctor-" + 16 * "[0-9a-f]"
-		while not glob.glob(made) and doctor.poll() is None and time.monotonic() < end:
-		    time.sleep(0.01)
-		doctor.send_signal(signal.SIGINT)
-		print(doctor.communicate(timeout=float(patience))[0].decode())
+		# On a busy machine the check may be over before the signal.
+		failed = False
+		while not failed and time.monotonic() < end:
+		    doctor = subprocess.Popen([program, "doctor", "--live", "aio", "--json"], stdout=subprocess.PIPE)
+		    while not glob.glob(made) and doctor.poll() is None and time.monotonic() < end:
+		        time.sleep(0.01)
+		    doctor.send_signal(signal.SIGINT)
+		    told = doctor.communicate(timeout=float(patience))[0].decode()
+		    failed = any(row["result"] == "fail" for row in json.loads(told))
+		print(told)
 	END
-	is "an interrupt ends it" "$(found stream)" fail
+	ok "an interrupt ends it" grep -q '"result": "fail"' out
 	is "and leaves nothing of it" "$(found remove) $(left)" "ok theirs
 theirs
 2"
