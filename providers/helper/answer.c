@@ -101,15 +101,16 @@ static enum err say_whole_piece(struct speaker *s, const struct fetch_piece *pie
 }
 
 /*
- * Contents leave in records of the size of a frame, so that another answer passes them. Hashes of
- * one piece are not longer than that.
+ * Where the client reports, contents leave in records of the size of a frame, so that another answer
+ * passes them. Hashes of one piece are not longer than that.
  */
 static enum err say_fetch_piece(void *context, const struct fetch_piece *piece, struct error *e)
 {
+	const struct speaker *s = context;
 	struct fetch_piece part = *piece;
 	enum err kind = ERR_OK;
 
-	if (piece->kind != FETCH_DATA)
+	if (piece->kind != FETCH_DATA || !outlet_has_reports(s->answer->out))
 		return say_whole_piece(context, piece, e);
 	for (size_t at = 0; kind == ERR_OK && at < piece->len; at += part.len) {
 		size_t left = piece->len - at;

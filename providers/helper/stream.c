@@ -213,6 +213,16 @@ void outlet_release(struct outlet *o)
 	pthread_mutex_destroy(&o->window_lock);
 }
 
+bool outlet_has_reports(struct outlet *o)
+{
+	bool has_reports;
+
+	pthread_mutex_lock(&o->window_lock);
+	has_reports = o->has_reports;
+	pthread_mutex_unlock(&o->window_lock);
+	return has_reports;
+}
+
 bool outlet_note_received(struct outlet *o, uint32_t bytes)
 {
 	bool is_right;

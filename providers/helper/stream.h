@@ -71,6 +71,8 @@ struct outlet {
 
 /* `is_windowed`: of a stream, whose client may report what it has received. */
 void outlet_init(struct outlet *o, int fd, bool is_armoured, bool is_windowed);
+/* Whether the client reports what it has received. */
+bool outlet_has_reports(struct outlet *o);
 /* The client's report. false: more than was sent. */
 bool outlet_note_received(struct outlet *o, uint32_t bytes);
 /* `is_windowed`: whether reports come; where none do, nothing waits for one. */

@@ -81,6 +81,8 @@ EXCESS = {
     ("mount and ls", "again"): (0, 1, 0, 0, 0, 0),
     ("git status", "again"): (0, 4, 4, 4, 0, 0),
     ("an editor's save", "with fsync"): (0, 4, 4, 4, 0, 0),
+    # A third answer of many files, of two requests each, beside five other vendors' works: the cause is not known yet.
+    ("grep -r of 16 MB", "cold"): (0, 0, 0, 0, 0, 2),
 }
 
 
