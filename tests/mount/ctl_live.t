@@ -57,7 +57,8 @@ theirs
 		# On a busy machine the check may be over before the signal.
 		failed = False
 		while not failed and time.monotonic() < end:
-		    doctor = subprocess.Popen([program, "doctor", "--live", "aio", "--json"], stdout=subprocess.PIPE)
+		    doctor = subprocess.Popen([program, "doctor", "--live", "aio", "--json"], stdout=subprocess.PIPE,
+		                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 		    while not glob.glob(made) and doctor.poll() is None and time.monotonic() < end:
 		        time.sleep(0.01)
 		    doctor.send_signal(signal.SIGINT)
