@@ -101,8 +101,8 @@ static enum err say_whole_piece(struct speaker *s, const struct fetch_piece *pie
 }
 
 /*
- * Where the client reports, contents leave in records of the size of a frame, so that another answer
- * passes them. Hashes of one piece are not longer than that.
+ * Where the client reports, contents leave in records of the size of a frame, so that another
+ * answer passes them. Hashes of one piece are not longer than that.
  */
 static enum err say_fetch_piece(void *context, const struct fetch_piece *piece, struct error *e)
 {

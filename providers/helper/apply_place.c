@@ -158,7 +158,7 @@ static int copy_data(int from, int to, uint64_t size)
 	return ftruncate(to, end);
 }
 
-/* What is open here may have a mode that forbids its owner to read it. */
+/* An open file may have a mode that forbids its owner to read it. */
 static int open_held(const struct place *from, int held)
 {
 	int fd = pin_open(held, O_RDONLY);

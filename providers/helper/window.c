@@ -9,7 +9,7 @@
 /* The wait on the way that is wanted, besides the shortest time. */
 #define QUEUE_MS 150
 
-/* So many times in a row show a longer way, and no passing stall. */
+/* The number of times in a row that show a longer way, and no passing stall. */
 #define SLOW_MAX 4
 
 void window_init(struct window *w)
