@@ -5,6 +5,10 @@ wires. Where a command's output has a limit, a large answer is left in a file an
 is uploaded: up to two requests more. Modal makes several for a connection, and none of these. A stream of changes begins
 with the attach on E2B, with a request of its own elsewhere, and where it is not one long answer it takes some all the time,
 and each change may end one.
+
+The first files of a walk, the rest of the directory that it is in, and all others come in an answer each: three where the
+walk begins in a large directory, else two. Which one it begins in is not the same in each run: the file system that a
+work lies on orders its directories by a seed of its own.
 """
 import math
 from dataclasses import dataclass
@@ -28,7 +32,7 @@ REQUESTS = {
     ("git status", "again"): (0, 0, 0, 0, 0, 0),
     ("git status of 20,000 files", "cold"): (2, 6, 6, 6, 2, 6),
     ("git status of 20,000 files", "again"): (0, 0, 0, 0, 0, 0),
-    ("grep -r of 16 MB", "cold"): (3, 5, 5, 5, 3, 5),
+    ("grep -r of 16 MB", "cold"): (3, 6, 6, 6, 3, 6),
     ("grep -r of 16 MB", "warm"): (0, 0, 0, 0, 0, 0),
     ("grep -r of 16 MB", "remounted"): (3, 3, 3, 3, 3, 3),
     ("grep -r of 20,000 files", "cold"): (3, 8, 8, 8, 3, 8),
@@ -81,8 +85,6 @@ EXCESS = {
     ("mount and ls", "again"): (0, 1, 0, 0, 0, 0),
     ("git status", "again"): (0, 4, 4, 4, 0, 0),
     ("an editor's save", "with fsync"): (0, 4, 4, 4, 0, 0),
-    # A third answer of many files, of two requests each, beside five other vendors' works: the cause is not known yet.
-    ("grep -r of 16 MB", "cold"): (0, 0, 0, 0, 0, 2),
 }
 
 
