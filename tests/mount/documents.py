@@ -76,18 +76,6 @@ def commands(programs):
             yield from (f"{document}: {o}" for o in sorted(spelled(code) - everywhere))
 
 
-def keys(programs):
-    facts = (TOP / "build/man/facts").read_text()
-    known = {fields[1]: set() for fields in (line.split("\t") for line in facts.splitlines()) if fields[0] == "provider"}
-    for fields in (line.split("\t") for line in facts.splitlines()):
-        if fields[0] == "variable" and fields[1] in known:
-            known[fields[1]].add(fields[2])
-    for provider, row in re.findall(r"^\| `([a-z0-9]+):` \|(.*)$", text_of("README.md"), re.M):
-        for name in re.findall(r"`([A-Z0-9]+_[A-Z0-9_]+)`", row):
-            if name not in known[provider] | {"HOST_PORT"}:
-                yield f"{provider}: {name}"
-
-
 def targets(programs):
     makefiles = "".join(path.read_text() for path in [TOP / "Makefile", *TOP.glob("*/*.mk")])
     known = set(re.findall(r"^([a-z][a-z-]*)[a-z -]*:(?!=)", makefiles, re.M))
@@ -299,7 +287,7 @@ def words(programs):
             yield f"{document}: {word}"
 
 
-CHECKS = (mount_options, commands, keys, targets, files, suites, layers, locks, figures, fields, failures, bounds,
+CHECKS = (mount_options, commands, targets, files, suites, layers, locks, figures, fields, failures, bounds,
           verbs, examples, sentences, columns, words)
 
 if __name__ == "__main__":

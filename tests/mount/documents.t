@@ -24,7 +24,6 @@ for provider in $providers; do
 	ok "sandboxfs-providers(7) says what $provider takes and can do" grep -q "^\.It Cm $provider: Pq" "$PAGES/sandboxfs-providers.7"
 	ok "and how long its sandboxes live" grep -qx "\.It $provider:" "$PAGES/sandboxfs-providers.7"
 done
-is "a key that README.md gives a provider is one of its own" "$(says keys)" ""
 ok "what a vendor cannot do stands there as an errno" grep -qx "Pause: EOPNOTSUPP\." "$PAGES/sandboxfs-providers.7"
 
 # ---- README.md -----------------------------------------------------------------------------------

@@ -5,7 +5,9 @@ check prints what differs, and fails where something does. A document has the li
 that name what they are of.
 """
 import difflib
+import itertools
 import math
+import re
 import sys
 from pathlib import Path
 
@@ -81,11 +83,33 @@ def picture():
     yield ""
 
 
+# ---- The variables that are read: providers/variables.c ------------------------------------------
+
+
+def shortest(names):
+    """As a shell's braces say them: what all of these begin with, then the rest of each."""
+    start = names[0].split("_")[0] + "_"
+    rests = [name.removeprefix(start) for name in names]
+    return names[0] if len(names) == 1 else f"{start}{{{','.join(rests)}}}"
+
+
+def variables():
+    rows = re.findall(r'^\t\{ "(\w*)", "(\w+)", VARIABLE_', (TOP / "providers/variables.c").read_text(), re.M)
+    yield ""
+    for provider, of_provider in itertools.groupby(rows, lambda row: row[0]):
+        alike = {}
+        for _, name in of_provider:
+            alike.setdefault(name.split("_")[0], []).append(name)
+        yield f"    {provider or 'all':<10} {' '.join(map(shortest, alike.values()))}"
+    yield ""
+
+
 # ---- Where they stand ----------------------------------------------------------------------------
 
 PARTS = [
     ("tools/man/sandboxfs-providers.7.in",
      '.\\" budgets: tests/budgets/allowed.py', '.\\" end of budgets', budgets),
+    ("README.md", "<!-- variables -->", "<!-- end -->", variables),
     ("README.md", "<!-- picture of tests/bench/README.md -->", "<!-- end of picture -->", picture),
 ]
 
