@@ -19,7 +19,7 @@ int spawn_fd(int fd)
 
 enum err spawn_memory(const void *bytes, size_t len, const char *what, int *out, struct error *e)
 {
-	AUTO_CLOSE int fd = spawn_fd(memfd_create("sandboxfs", MFD_CLOEXEC));
+	AUTO_CLOSE int fd = spawn_fd(memfd_create("sandboxfs", MFD_CLOEXEC | MFD_ALLOW_SEALING));
 
 	if (fd < 0)
 		return error_errno(e, errno, "memory for %s", what);

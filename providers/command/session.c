@@ -21,7 +21,7 @@
  * SIGKILL.
  */
 #define END_MS 2000
-/* The most output of start-up files before a shell begins. */
+/* The most output of start-up files before a shell begins, and the most kept standard error. */
 #define NOISE_MAX ((size_t)1024 * 1024)
 #define PIECE     ((size_t)16 * 1024)
 
@@ -58,6 +58,10 @@ static enum err open_error(struct session *s, int *theirs, struct error *e)
 	kind = spawn_memory("", 0, "what a program says", &s->err, e);
 	if (kind)
 		return kind;
+	/* Nobody reads it once the helper runs: a write that finds no room fails. */
+	if (ftruncate(s->err, (off_t)NOISE_MAX) ||
+		fcntl(s->err, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK))
+		return error_errno(e, errno, "memory for what a program says");
 	*theirs = spawn_fd(fcntl(s->err, F_DUPFD_CLOEXEC, 0));
 	return *theirs < 0 ? error_errno(e, errno, "a program's standard error") : ERR_OK;
 }
@@ -101,20 +105,26 @@ static void keep_last(struct buf *b, const void *bytes, size_t len)
 		buf_consume(b, b->len - SESSION_SAID_MAX);
 }
 
+static enum err too_noisy(struct error *e)
+{
+	return error_set(
+		e, ERR_PROTOCOL, "more than %zu bytes came before its shell began", NOISE_MAX);
+}
+
 static enum err keep_output(
 	void *context, bool is_error, const void *bytes, size_t len, struct error *e)
 {
 	struct session *s = context;
 
-	(void)e;
 	keep_last(is_error ? &s->said : &s->noise, bytes, len);
-	return ERR_OK;
+	s->noise_len += len;
+	return s->noise_len > NOISE_MAX ? too_noisy(e) : ERR_OK;
 }
 
 static void read_memory(struct session *s)
 {
 	char text[SESSION_SAID_MAX];
-	off_t size = lseek(s->err, 0, SEEK_END);
+	off_t size = lseek(s->err, 0, SEEK_CUR); /* the program's own place */
 	off_t from = size > (off_t)sizeof text ? size - (off_t)sizeof text : 0;
 	ssize_t got = pread(s->err, text, sizeof text, from);
 
@@ -296,9 +306,7 @@ static enum err await_mark(
 		return ended_early(s, call, e);
 	}
 	keep_last(&s->noise, before.bytes, before.len);
-	return kind ? kind
-		    : error_set(e, ERR_PROTOCOL, "more than %zu bytes came before its shell began",
-			      NOISE_MAX);
+	return kind ? kind : too_noisy(e);
 }
 
 /* The mark is sent in two words, so that an echo of the line is no mark. */

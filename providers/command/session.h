@@ -27,7 +27,8 @@ enum session_flags {
 	 * the programs that it started
 	 */
 	SESSION_APART = 1,
-	SESSION_KEPT = 2, /* standard error is kept in memory until the end, not read */
+	/* standard error is not read: its first MiB is kept in memory, the rest refused */
+	SESSION_KEPT = 2,
 };
 
 struct session {
@@ -37,6 +38,7 @@ struct session {
 	bool is_kept, is_apart;
 	struct buf said;  /* text of standard error */
 	struct buf noise; /* output before the mark */
+	size_t noise_len; /* bytes of both that came before the mark, or while input was sent */
 	int file;         /* the program's descriptor 3, the caller's own; -1: none */
 	/* The exit code where no program of this machine runs; NULL: that of `pid`. */
 	enum err (*exit_of)(
@@ -67,7 +69,8 @@ enum err session_start(
 
 /*
  * Makes the shell at the other end read `text`, a line, and returns when the line begins to run.
- * ERR_UNREACHABLE: the program ended before; session_words() then has the reason.
+ * ERR_UNREACHABLE: the program ended before; session_words() then has the reason. ERR_PROTOCOL:
+ * more than a MiB came in place of the line's beginning.
  */
 enum err session_open(
 	struct session *s, const struct call *call, const struct buf *text, struct error *e);

@@ -5,6 +5,7 @@
 #include <criterion/new/assert.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* More than a pipe holds. */
 #define MUCH ((size_t)4 * 1024 * 1024)
@@ -89,4 +90,54 @@ Test(command_session, errors_behind_the_mark_are_the_programs_own)
 		cr_assert(eq(int, exit_code, 3));
 		cr_assert(eq(str, h.last, "errors\n"), "the run %d", i);
 	}
+}
+
+/* ---- A program that talks without end ---- */
+
+static enum err open_as(
+	struct session *s, const char *script, unsigned flags, const char *line, struct error *e)
+{
+	const char *const argv[] = { "sh", "-c", script, NULL };
+	AUTO_WORDS struct words words = { 0 };
+	AUTO_BUF struct buf text = BUF_INIT(200);
+
+	words_add_all(&words, argv);
+	buf_add_string(&text, line);
+	cr_assert(zero(int, session_start(s, &words, flags, e)), "%s", e->text);
+	return session_open(s, NULL, &text, e);
+}
+
+Test(command_session, errors_without_end_in_place_of_a_shell_are_not_waited_for)
+{
+	AUTO_SESSION struct session s = SESSION_NONE;
+	struct error e = { 0 };
+
+	cr_expect(eq(int, open_as(&s, "exec yes >&2", 0, "true", &e), ERR_PROTOCOL));
+	cr_expect(eq(str, e.text, "more than 1048576 bytes came before its shell began"));
+}
+
+Test(command_session, errors_of_a_kept_program_take_no_more_memory_than_their_bound)
+{
+	AUTO_SESSION struct session s = SESSION_NONE;
+	struct stat kept;
+	struct error e = { 0 };
+	char byte;
+
+	cr_assert(zero(int,
+			  open_as(&s, "exec sh", SESSION_KEPT,
+				  "yes 2>&- | head -c 4000000 >&2; echo", &e)),
+		"%s", e.text);
+	poll(&(struct pollfd){ .fd = s.fd, .events = POLLIN }, 1, -1);
+	cr_assert(eq(int, (int)read(s.fd, &byte, 1), 1));
+	cr_assert(zero(int, fstat(s.err, &kept)));
+	cr_expect(le(sz, (size_t)kept.st_blocks * 512, (size_t)1024 * 1024));
+}
+
+Test(command_session, the_last_errors_of_a_kept_program_are_its_words)
+{
+	AUTO_SESSION struct session s = SESSION_NONE;
+	struct error e = { 0 };
+
+	open_as(&s, "echo no such thing >&2; exit 1", SESSION_KEPT, "true", &e);
+	cr_expect(eq(str, session_words(&s), "no such thing\n"));
 }
