@@ -359,21 +359,43 @@ def with_children(pid):
 
 
 class Delay:
-    """How long threads of some processes waited for a processor, in all (/proc/PID/schedstat)."""
+    """How long threads of some processes waited for a processor, in all (/proc/PID/schedstat).
+
+    The kernel counts a wait when it is over. A thread that could run at the last look and has not
+    since is still in one: that is counted meanwhile.
+    """
 
     def __init__(self):
-        self.of_thread, self.total = {}, 0.0
+        self.of_thread, self.counted = {}, 0.0
+        self.waiting = {}  # of each thread: for how long in the wait that is not over
+        self.last_look = time.monotonic()
+
+    @property
+    def total(self):
+        return self.counted + sum(self.waiting.values())
 
     def look(self, pids):
+        now = time.monotonic()
+        since, self.last_look = now - self.last_look, now
         for pid in pids:
             try:
                 for thread in os.listdir(f"/proc/{pid}/task"):
-                    with open(f"/proc/{pid}/task/{thread}/schedstat") as file:
-                        waited = int(file.read().split()[1]) / 1e9
-                    self.total += max(0.0, waited - self.of_thread.get(thread, 0.0))
-                    self.of_thread[thread] = waited
+                    self.look_at(f"/proc/{pid}/task/{thread}", thread, since)
             except (OSError, IndexError):
                 pass
+
+    def look_at(self, path, thread, since):
+        with open(f"{path}/schedstat") as file:
+            ran, waited, _ = (int(word) for word in file.read().split())
+        with open(f"{path}/stat") as file:
+            can_run = file.read().rsplit(")", 1)[1].split()[0] == "R"
+        before = self.of_thread.get(thread, (0, 0, False))
+        self.of_thread[thread] = ran, waited, can_run
+        if can_run and before == (ran, waited, True):
+            self.waiting[thread] = self.waiting.get(thread, 0.0) + since
+        else:
+            self.waiting.pop(thread, None)
+            self.counted += max(0.0, (waited - before[1]) / 1e9)
 
 
 class Round:
