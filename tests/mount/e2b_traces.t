@@ -72,6 +72,10 @@ mount_sandbox traces log=write=debug
 ok "what was left is answered" wait_until "$PATIENCE" is_settled
 ok "a conflict is traced: what was refused, why, and what follows" traced 'replayed from the journal' \
 	'is refused: .*' 'to conflict: queued again for a free name' 'sent to done: answered'
+# Numbers differ from run to run.
+sed -nE 's/^ {4}//; s/[0-9]+/[0-9]+/g; /^(write|cache): .*conflict/p' "$TOP/CONTRIBUTING.md" >told
+is "CONTRIBUTING.md has lines of it" "$(wc -l <told)" 9
+ok "as they are here" eval "traced $(sed "s/.*/'&'/" told | tr '\n' ' ')"
 is "and both versions are there" "$(cat "$STORE/d/conflict" "$STORE/d/conflict.sandboxfs-conflict")" "theirs, and longer
 ours"
 done_testing
