@@ -4,6 +4,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/command/life.h"
 #include "providers/labels.h"
+#include "providers/remote/names.h"
 #include "providers/rest/rest.h"
 
 #include <stdio.h>
@@ -12,6 +13,8 @@
 
 /* The largest object that a cluster takes is smaller. */
 #define OBJECT_MAX ((size_t)2 * 1024 * 1024)
+/* More than what is asked of each pod. */
+#define QUESTION_MAX ((size_t)1024)
 /* "@" and a UID, which is a UUID. */
 #define UID_LEN 37
 /* How long kubectl may be silent that deletes what was just made. */
@@ -162,12 +165,6 @@ enum column {
 	COLUMNS
 };
 
-#define LINE(runs)                                                                                 \
-	"-ojsonpath={range .items[*]}{.metadata.namespace} {.metadata.name} {" runs                \
-	"} {.metadata.ownerReferences[*].uid} {.metadata.deletionTimestamp} "                      \
-	"{.metadata.creationTimestamp} {.metadata.annotations." KUBERNETES_ENDS                    \
-	"} {.metadata.labels}{\"\\n\"}{end}"
-
 /* An object with an owner is that one's, which copied the labels. */
 static enum err tell(const struct listing *l, char *line, struct error *e)
 {
@@ -209,19 +206,34 @@ static enum err ask_all(struct command *c, const struct provider_config *cfg,
 	return kubernetes_ask(c, call, false, NULL, out, verb, e);
 }
 
+/* `begin` stands before each line: a text in an object may have lines of its own. */
+static void put_question(struct buf *out, const char *begin, const char *runs)
+{
+	buf_printf(out,
+		"-ojsonpath={range .items[*]}%s {.metadata.namespace} {.metadata.name} {%s} "
+		"{.metadata.ownerReferences[*].uid} {.metadata.deletionTimestamp} "
+		"{.metadata.creationTimestamp} {.metadata.annotations." KUBERNETES_ENDS
+		"} {.metadata.labels}{\"\\n\"}{end}",
+		begin, runs);
+}
+
 static enum err tell_all(struct command *c, const struct provider_config *cfg,
-	const struct call *call, const char *what, const char *line, const struct listing *l,
+	const struct call *call, const char *what, const char *runs, const struct listing *l,
 	struct error *e)
 {
 	AUTO_BUF struct buf answer = { 0 };
-	enum err kind = ask_all(c, cfg, call, what, line, &answer, e);
-	char *one, *rest;
+	AUTO_BUF struct buf question = BUF_INIT(QUESTION_MAX);
+	char begin[REMOTE_NAME_SIZE], *one, *rest;
+	enum err kind = remote_new_name("", begin, e);
 
+	put_question(&question, begin, runs);
+	if (!kind)
+		kind = ask_all(c, cfg, call, what, buf_text(&question), &answer, e);
 	buf_text(&answer);
 	rest = (char *)answer.bytes;
 	while (!kind && (one = strsep(&rest, "\n")))
-		if (*one)
-			kind = tell(l, one, e);
+		if (!strncmp(one, begin, strlen(begin)))
+			kind = tell(l, one + strlen(begin) + 1, e);
 	return kind;
 }
 
@@ -236,11 +248,11 @@ enum err kubernetes_list(const struct provider_config *cfg, const struct call *c
 	if (!kind)
 		kind = enter(c, cfg, call, place, e);
 	if (!kind)
-		kind = tell_all(c, cfg, call, "pods", LINE(".status.phase"), &l, e);
+		kind = tell_all(c, cfg, call, "pods", ".status.phase", &l, e);
 	if (kind)
 		return kind;
-	kind = tell_all(c, cfg, call, SANDBOXES,
-		LINE(".status.conditions[?(@.type==\"Ready\")].status"), &l, e);
+	kind = tell_all(
+		c, cfg, call, SANDBOXES, ".status.conditions[?(@.type==\"Ready\")].status", &l, e);
 	return kind == ERR_NOT_FOUND ? ERR_OK : kind;
 }
 

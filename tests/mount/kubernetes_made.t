@@ -135,6 +135,15 @@ copy
 is "a pod of another owner is not listed, though it has the labels" "$(listed)" "${name#kubernetes:} running - $me"
 like "nor deleted" "$(ctl delete kubernetes:default/copy 2>&1)" 'kubernetes:default/copy was not made by sandboxfs'
 pod copy gone
+forge() { # a line of a list, in the name of the pod that is there
+	kubernetes_change 'cluster["pods"][0]["object"]["metadata"].setdefault("annotations", {})["sandboxfs-ends"] = words[0]' "$1"
+}
+forge "
+default ${name##*/} Running   2020-01-01T00:00:00Z  {\"thread\":\"9\"}"
+unread="sandboxctl: a line about a pod cannot be read; so 1 in the list cannot be shown"
+says "a pod forges no line of a list" 1 "$unread" ctl list kubernetes --label thread
+says "by which gc would delete another" 1 "$unread" ctl gc --label thread=9 kubernetes
+forge ""
 kubernetes_change 'cluster["pods"][0]["denies"] = "list pods"'
 is "who may not list all namespaces lists the one in use" "$(listed)" "${name#kubernetes:} running - $me"
 ok "as the other is" ctl delete "$name"
