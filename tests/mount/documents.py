@@ -134,10 +134,10 @@ def layers(programs):
 
 
 def locks(programs):
-    """Each lock and each thread of the cache has a row in the tables of cache/DESIGN.md."""
+    """Each lock and each thread of the cache and of fs has a row in the tables of cache/DESIGN.md."""
     _, _, rest = text_of("cache/DESIGN.md").partition("\n## Locks\n")
     of_locks, _, of_threads = rest.partition("\n## Threads\n")
-    for path in sorted(TOP.glob("cache/**/*.[ch]")):
+    for path in sorted([*TOP.glob("cache/**/*.[ch]"), *TOP.glob("fs/**/*.[ch]")]):
         source = path.read_text()
         if re.search(r"^\tpthread_(mutex|rwlock)_t [a-z]", source, re.M) and f"{path.name}`" not in of_locks:
             yield f"the lock of {path.name}"
