@@ -253,6 +253,17 @@ SSH_SHELL=/usr/sbin/nologin
 vendor_sandbox nologin
 SSH_SHELL=/bin/sh
 refuses "no shell" "ssh:nologin.*: This account is currently not available"
+mkdir spy
+# The words, but for those that end a connection.
+printf '#!/bin/sh\n[ "$1" = -Oexit ] || printf "%%s\\0" "$@" >"%s/words"\nexit 255\n' "$PWD" >spy/ssh
+chmod 755 spy/ssh
+(PATH=$PWD/spy:$PATH && ctl exec ssh:nowhere true >/dev/null 2>&1)
+printf '%s yes\n' ForwardAgent ForwardX11 PermitLocalCommand >generous
+printf '%s\n' 'LocalCommand true' 'RemoteForward 1 localhost:1' 'RemoteCommand id' >>generous
+is "nothing is forwarded and no other command runs, whatever ssh's configuration says" \
+	"$(xargs -0 "$(PATH=${PATH#*:} command -v ssh)" -F generous -G <words |
+		grep -E '^(forwardagent|forwardx11|permitlocalcommand|clearallforwardings|remoteforward|remotecommand) ' |
+		sort | tr '\n' ' ')" "clearallforwardings yes forwardagent no forwardx11 no permitlocalcommand no "
 mkdir empty
 like "no ssh" "$(PATH=$PWD/empty "$SANDBOXFS" -f "ssh:$SANDBOX" wrong 2>&1)" \
 	"^sandboxfs: ssh:nologin.*: there is no program 'ssh' here; install it"
