@@ -78,7 +78,7 @@ struct helper_keeper {
 	 */
 	enum err (*mend)(void *context, const struct call *call, struct error *e);
 	int64_t idle_ms;
-	bool is_metered; /* each write of *fd costs a request: few and large ones, and no reports */
+	bool costs_requests; /* each write of *fd does: few and large ones, no reports */
 	void *context;
 };
 

@@ -61,7 +61,7 @@ static enum err start(struct kept_transport *t, const struct call *call, struct 
 		brief.progress_ms = CALL_PROGRESS_MS;
 	kind = t->keeper.start(t->keeper.context, &brief, &fd, e);
 	if (kind == ERR_OK)
-		kind = helper_stream_new(&s->stream, fd, fd, t->keeper.is_metered, e);
+		kind = helper_stream_new(&s->stream, fd, fd, t->keeper.costs_requests, e);
 	if (kind == ERR_OK) {
 		kind = helper_say_hello(s->stream, &brief, &hello, e);
 		*is_stillborn = kind == ERR_UNREACHABLE;

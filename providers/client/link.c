@@ -226,7 +226,7 @@ static void report_received(struct helper_link *l)
 	AUTO_BUF struct buf payload = BUF_INIT(sizeof l->unreported);
 	struct outgoing *report;
 
-	if (l->queue.is_metered || l->unreported < RECEIVED_BYTES ||
+	if (l->queue.costs_requests || l->unreported < RECEIVED_BYTES ||
 		!wire_put_received(&payload, l->unreported))
 		return;
 	pthread_mutex_lock(&l->lock);
@@ -408,7 +408,7 @@ static void release(struct helper_link *l)
 }
 
 enum err helper_link_new(
-	struct helper_link **out, int to_fd, int from_fd, bool is_metered, struct error *e)
+	struct helper_link **out, int to_fd, int from_fd, bool costs_requests, struct error *e)
 {
 	struct helper_link *l = malloc(sizeof *l);
 	enum err kind;
@@ -420,7 +420,7 @@ enum err helper_link_new(
 	*l = (struct helper_link){
 		.to_fd = to_fd, .from_fd = from_fd, .wake_fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER
 	};
-	outgoing_init(&l->queue, is_metered);
+	outgoing_init(&l->queue, costs_requests);
 	kind = start(l, e);
 	if (kind != ERR_OK) {
 		close_stream(l);

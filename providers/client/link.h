@@ -16,11 +16,11 @@ struct helper_link;
 struct outgoing;
 
 /*
- * Takes both descriptors, which may be the same one (a socket), also on failure. `is_metered`: as
- * in struct helper_keeper.
+ * Takes both descriptors, which may be the same one (a socket), also on failure.
+ * `costs_requests`: as in struct helper_keeper.
  */
 enum err helper_link_new(
-	struct helper_link **out, int to_fd, int from_fd, bool is_metered, struct error *e);
+	struct helper_link **out, int to_fd, int from_fd, bool costs_requests, struct error *e);
 /* Closes the stream. No exchange may be left. */
 void helper_link_free(struct helper_link *l);
 

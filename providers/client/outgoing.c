@@ -29,9 +29,9 @@ void outgoing_free(struct outgoing *o)
 
 /* ---- The queue ---- */
 
-void outgoing_init(struct outgoing_queue *q, bool is_metered)
+void outgoing_init(struct outgoing_queue *q, bool costs_requests)
 {
-	*q = (struct outgoing_queue){ .is_metered = is_metered };
+	*q = (struct outgoing_queue){ .costs_requests = costs_requests };
 	window_init(&q->window);
 }
 
@@ -98,7 +98,7 @@ static struct outgoing *first_of(const struct outgoing_queue *q, bool is_of_larg
 struct outgoing *outgoing_next(const struct outgoing_queue *q)
 {
 	bool has_turn = q->passed >= PIECE_MAX;
-	bool may_large = has_turn || q->is_metered || window_has_room(&q->window);
+	bool may_large = has_turn || q->costs_requests || window_has_room(&q->window);
 	struct outgoing *large = may_large ? first_of(q, true) : NULL;
 	struct outgoing *other = first_of(q, false);
 
@@ -111,7 +111,7 @@ struct outgoing *outgoing_next(const struct outgoing_queue *q)
 
 static void begin_frame(const struct outgoing_queue *q, struct outgoing *o)
 {
-	const size_t max = q->is_metered ? FRAME_PAYLOAD_MAX : PIECE_MAX;
+	const size_t max = q->costs_requests ? FRAME_PAYLOAD_MAX : PIECE_MAX;
 	size_t left = o->payload.len - o->framed;
 	size_t len = left < max ? left : max;
 	struct frame f = {

@@ -34,11 +34,11 @@ struct outgoing_queue {
 	/* bytes of other requests since the last frame of a large one, which has its turn, too */
 	size_t passed;
 	struct window window;
-	bool is_metered;
+	bool costs_requests;
 };
 
-/* `is_metered`: frames are as large as they may be, and wait for no report. */
-void outgoing_init(struct outgoing_queue *q, bool is_metered);
+/* `costs_requests`: frames are as large as they may be, and wait for no report. */
+void outgoing_init(struct outgoing_queue *q, bool costs_requests);
 
 /* Takes the payload; NULL: it has none. NULL without memory. */
 struct outgoing *outgoing_new(enum frame_type type, struct buf *payload);

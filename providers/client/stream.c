@@ -60,11 +60,11 @@ static void stream_free(struct helper_transport *t)
 }
 
 enum err helper_stream_new(
-	struct helper_transport **out, int to_fd, int from_fd, bool is_metered, struct error *e)
+	struct helper_transport **out, int to_fd, int from_fd, bool costs_requests, struct error *e)
 {
 	struct stream_transport *s;
 	struct helper_link *link;
-	enum err kind = helper_link_new(&link, to_fd, from_fd, is_metered, e);
+	enum err kind = helper_link_new(&link, to_fd, from_fd, costs_requests, e);
 
 	if (kind != ERR_OK)
 		return kind;

@@ -28,9 +28,9 @@ struct helper_transport {
 enum err helper_say_hello(
 	struct helper_transport *t, const struct call *call, struct hello *out, struct error *e);
 
-/* Takes both descriptors, also on failure. `is_metered`: as in struct helper_keeper. */
-enum err helper_stream_new(
-	struct helper_transport **out, int to_fd, int from_fd, bool is_metered, struct error *e);
+/* Takes both descriptors, also on failure. `costs_requests`: as in struct helper_keeper. */
+enum err helper_stream_new(struct helper_transport **out, int to_fd, int from_fd,
+	bool costs_requests, struct error *e);
 enum err helper_runs_new(
 	struct helper_transport **out, const struct helper_runner *runner, struct error *e);
 enum err helper_kept_new(

@@ -58,7 +58,7 @@ static enum err open_error(struct session *s, int *theirs, struct error *e)
 	kind = spawn_memory("", 0, "what a program says", &s->err, e);
 	if (kind)
 		return kind;
-	/* Nobody reads it once the helper runs: a write that finds no room fails. */
+	/* The text has no reader once the helper runs: a write that finds no room fails. */
 	if (ftruncate(s->err, (off_t)NOISE_MAX) ||
 		fcntl(s->err, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK))
 		return error_errno(e, errno, "memory for what a program says");

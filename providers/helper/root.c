@@ -153,7 +153,7 @@ void root_close(struct root *r)
 
 bool root_hides(const struct root *r, const struct attr *a)
 {
-	/* It was seen by this process, so its file system still has the same number. */
+	/* Staging was seen by this process, so its file system still has the same number. */
 	return r->staging_fd >= 0 && r->staging.dev == a->dev && expect_met(&r->staging, a);
 }
 

@@ -136,7 +136,7 @@ enum err modal_attach(struct modal *m, const struct provider_config *cfg, const 
 	static const struct remote_ops remote = { .run = modal_run,
 		.upload = modal_upload,
 		.keep = modal_keep,
-		.is_metered = true, /* TaskExecStdinWrite */
+		.costs_requests = true, /* TaskExecStdinWrite */
 		.argument_max = ARGUMENT_MAX,
 		.inline_max = INLINE_MAX,
 		.is_live = true };

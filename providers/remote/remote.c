@@ -50,7 +50,7 @@ static enum err keep_helper(struct remote *r, const struct hello *hello, struct 
 	const struct helper_keeper keeper = { .start = start_helper,
 		.mend = mend_helper,
 		.idle_ms = REMOTE_KEPT_MS,
-		.is_metered = r->ops.is_metered,
+		.costs_requests = r->ops.costs_requests,
 		.context = r };
 
 	return helper_client_new_kept(&r->helper, &keeper, hello, e);

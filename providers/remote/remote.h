@@ -91,7 +91,7 @@ struct remote_ops {
 	 */
 	enum err (*keep)(void *context, const struct call *call, const char *const *argv, int *fd,
 		struct error *e);
-	bool is_metered; /* each write of that descriptor is a request: they are few and large */
+	bool costs_requests; /* each write of that descriptor does: few and large ones */
 	/*
 	 * For a stream of changes (watch.h). NULL: a program's output comes only at its end. With
 	 * is_live the stream can begin with the attach (provider_config.opening).

@@ -24,7 +24,7 @@ struct mounts {
  * covers is left out.
  */
 enum err mounts_find(struct mounts *out, struct error *e);
-/* Those that others cover, too. */
+/* Mounts that others cover are in it, too. */
 enum err mounts_find_all(struct mounts *out, struct error *e);
 /* Drops the mounts of other users, which root has found, too. */
 void mounts_keep_own(struct mounts *m);

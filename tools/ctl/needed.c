@@ -27,7 +27,7 @@ static enum err ask_id(const struct mounted *m, const struct ctl_common *common,
 		e, kind, "%s: which sandbox it shows is not known: %.300s", m->dir, why.text);
 }
 
-static bool take_told(const struct mount_answer *answer, struct sandbox_info *out)
+static bool read_id(const struct mount_answer *answer, struct sandbox_info *out)
 {
 	AUTO_JSON struct json_object *status = NULL;
 
@@ -50,7 +50,7 @@ static enum err find_id(struct needed *n, size_t i, const struct mount_answer *a
 	source_release(&source);
 	if (!is_meant)
 		return ERR_OK;
-	kind = take_told(answer, &info) ? ERR_OK : ask_id(m, common, &info, e);
+	kind = read_id(answer, &info) ? ERR_OK : ask_id(m, common, &info, e);
 	if (kind)
 		return kind;
 	n->ids[i] = strdup(info.id);
@@ -151,7 +151,7 @@ static bool has_pending(const struct journal_found *found)
 }
 
 /* A journal that does not say whose it is may be this sandbox's. */
-static bool is_owed(const struct needed *n, const char *name, const char *id)
+static bool is_pending_there(const struct needed *n, const char *name, const char *id)
 {
 	for (size_t i = 0; i < n->journals.count; i++) {
 		const struct journal_found *found = &n->journals.list[i];
@@ -196,6 +196,6 @@ enum err needed_check(const struct needed *n, struct target *t, bool *is_needed,
 	if (!kind)
 		kind = is_mounted(n, t->source.id, info.id, is_needed, e);
 	if (!kind && !*is_needed)
-		*is_needed = is_owed(n, t->source.id, info.id);
+		*is_needed = is_pending_there(n, t->source.id, info.id);
 	return kind;
 }

@@ -14,7 +14,7 @@
 struct needed {
 	const struct provider_ops *ops;
 	struct mounts mounts;
-	char **ids; /* of the provider's sandboxes, one for each of `mounts`; NULL: another's */
+	char **ids; /* the IDs of sandboxes, one for each of `mounts`; NULL: of another provider */
 	struct journals journals;
 };
 

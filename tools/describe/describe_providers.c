@@ -10,7 +10,7 @@
 /* ---- Optional slots ---- */
 
 struct slot {
-	const char *command; /* of sandboxctl */
+	const char *command; /* a command of sandboxctl */
 	bool (*is_there)(const struct provider_ops *ops);
 	enum err (*call)(struct provider *p); /* called where the slot is absent */
 };
