@@ -239,6 +239,19 @@ typedef void (*id_sink)(void *context, const char *id);
 /* `name`: for people; "": none, or the ID is the name. */
 typedef enum err (*snapshot_sink)(void *context, const char *id, const char *name, struct error *e);
 
+/* ---- Logs ---- */
+
+/* The most lines that are asked for: the newest. */
+#define LOG_LINES_MAX 1000
+
+struct log_line {
+	const char *time; /* the time in RFC 3339, or in the vendor's form; "": not reported */
+	const char *kind; /* a level or an origin, in the vendor's word; "": not reported */
+	const char *text; /* may have ends of lines */
+};
+
+typedef enum err (*log_sink)(void *context, const struct log_line *line, struct error *e);
+
 /* ---- Options of a single provider ---- */
 
 struct client_option {
@@ -404,6 +417,13 @@ struct provider_ops {
 		const char *const *allowed, struct error *e);
 
 	/*
+	 * The newest lines that the vendor keeps of the sandbox, LOG_LINES_MAX at most, the oldest
+	 * first. A paused sandbox is not woken. NULL: ERR_UNSUPPORTED.
+	 */
+	enum err (*logs)(struct provider *p, const struct call *call, log_sink sink, void *context,
+		struct error *e);
+
+	/*
 	 * Adds to `out` the URL where programs elsewhere reach, by HTTP, the program that listens
 	 * on `port` (1 to 65535) of the sandbox. Every program that has the URL may use it, as long
 	 * as the vendor keeps it valid. No program needs to listen yet. ERR_UNSUPPORTED: the
@@ -526,6 +546,8 @@ enum err provider_delete_snapshot(const struct provider_ops *ops, const struct p
 enum err provider_fork(struct provider *p, const struct call *call, char id[128], struct error *e);
 enum err provider_set_network(struct provider *p, const struct call *call, bool blocked,
 	const char *const *allowed, struct error *e);
+enum err provider_logs(
+	struct provider *p, const struct call *call, log_sink sink, void *context, struct error *e);
 /* ERR_INVALID: no valid port. ERR_PROTOCOL: the vendor's answer is no URL that can be shown. */
 enum err provider_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
 	struct error *e);

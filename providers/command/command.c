@@ -51,7 +51,8 @@ static enum err ask(struct command *c, const struct call *call, const struct wor
 	kind = session_start(&s, words, c->asks_nobody ? SESSION_APART : 0, &why);
 	if (kind == ERR_NOT_FOUND)
 		return command_lacks(c, words->argv[0], e);
-	out->max = ANSWER_MAX;
+	if (!out->max)
+		out->max = ANSWER_MAX;
 	if (!kind && input)
 		kind = feed(&s, call, input, &why);
 	if (!kind)

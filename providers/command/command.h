@@ -110,7 +110,7 @@ enum err command_new(struct command **out, const struct provider_ops *ops,
 	const struct transport *transport, const struct provider_config *cfg, struct error *e);
 /*
  * Runs a program of this machine to its end. ERR_OK: `out` has its output, and its exit code was 0.
- * On an error `out` has the output before it.
+ * On an error `out` has the output before it. `out` without a maximum gets one of 1 MiB.
  */
 enum err command_ask(struct command *c, const struct call *call, const struct words *words,
 	struct buf *out, struct error *e);

@@ -83,5 +83,8 @@ enum err container_delete(const struct provider_ops *ops, const struct transport
 	const struct provider_config *cfg, const struct call *call, struct error *e);
 enum err container_pause(struct provider *p, const struct call *call, struct error *e);
 enum err container_resume(struct provider *p, const struct call *call, struct error *e);
+/* logs.c */
+enum err container_logs(
+	struct provider *p, const struct call *call, log_sink sink, void *context, struct error *e);
 enum err container_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
 	struct error *e);

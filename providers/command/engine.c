@@ -102,14 +102,11 @@ static enum err check_answer(
 	return command_verdict_of(c, rest_text(json, "message", ""), &why, e);
 }
 
-enum err engine_ask(struct command *c, const struct call *call, enum http_method method,
-	const char *path, const char *body, struct json_object **out, struct error *e)
+static enum err engine_send(struct command *c, const struct call *call, enum http_method method,
+	const char *path, const char *body, struct http_answer *answer, struct error *e)
 {
 	const struct http_header type = { .name = "Content-Type", .value = "application/json" };
-	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
-	AUTO_JSON struct json_object *json = NULL;
 	AUTO_FREE char *url = NULL;
-	enum err kind;
 
 	if (asprintf(&url, "http://localhost%s", path) < 0) {
 		url = NULL;
@@ -124,7 +121,16 @@ enum err engine_ask(struct command *c, const struct call *call, enum http_method
 		.body = body,
 		.body_len = body ? strlen(body) : 0 };
 
-	kind = perform(c, call, &request, &answer, e);
+	return perform(c, call, &request, answer, e);
+}
+
+enum err engine_ask(struct command *c, const struct call *call, enum http_method method,
+	const char *path, const char *body, struct json_object **out, struct error *e)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	AUTO_JSON struct json_object *json = NULL;
+	enum err kind = engine_send(c, call, method, path, body, &answer, e);
+
 	if (kind)
 		return kind;
 	rest_parse(&answer.body, &json);
@@ -132,6 +138,40 @@ enum err engine_ask(struct command *c, const struct call *call, enum http_method
 	if (!kind && out)
 		*out = take(json);
 	return kind;
+}
+
+/* The bytes of all frames. The output of a terminal has none, and no byte of text begins one. */
+static enum err unframe(const struct buf *body, struct buf *out, struct error *e)
+{
+	struct engine_frames frames = { 0 };
+	const unsigned char *bytes = body->bytes;
+	size_t len = body->len;
+	struct engine_piece piece;
+	enum err kind = ERR_OK;
+
+	if (len && *bytes >= ' ')
+		buf_add(out, bytes, len);
+	while (len && *(const unsigned char *)body->bytes < ' ' && !kind) {
+		kind = engine_frames_next(&frames, &bytes, &len, &piece, e);
+		if (!kind && piece.len)
+			buf_add(out, piece.bytes, piece.len);
+	}
+	return kind ? kind : buf_check(out, "an answer", e);
+}
+
+enum err engine_read(struct command *c, const struct call *call, const char *path, struct buf *out,
+	struct error *e)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	AUTO_JSON struct json_object *json = NULL;
+	enum err kind = engine_send(c, call, HTTP_GET, path, NULL, &answer, e);
+
+	if (kind)
+		return kind;
+	if (answer.status >= 400)
+		rest_parse(&answer.body, &json);
+	kind = check_answer(c, answer.status, json, false, e);
+	return kind ? kind : unframe(&answer.body, out, e);
 }
 
 /* ---- Programs ---- */

@@ -26,6 +26,12 @@ void engine_close(struct engine *engine);
  */
 enum err engine_ask(struct command *c, const struct call *call, enum http_method method,
 	const char *path, const char *body, struct json_object **out, struct error *e);
+/*
+ * Adds the output in an answer to `out`: the bytes in its frames (engine_stream.h), or the plain
+ * text of a terminal.
+ */
+enum err engine_read(struct command *c, const struct call *call, const char *path, struct buf *out,
+	struct error *e);
 /* Begins a session of /bin/sh in the container. */
 enum err engine_exec(struct command *c, struct session *s, unsigned flags, const struct call *call,
 	struct error *e);

@@ -368,5 +368,6 @@ const struct provider_ops kubernetes_provider = {
 	.offer_ids = offer_ids,
 	.delete = kubernetes_delete,
 	.extend = kubernetes_extend,
+	.logs = kubernetes_logs,
 	.execute = attachment_execute,
 };

@@ -112,6 +112,9 @@ enum err kubernetes_list(const struct provider_config *cfg, const struct call *c
 /* ERR_DENIED: sandboxfs did not make it. */
 enum err kubernetes_delete(
 	const struct provider_config *cfg, const struct call *call, struct error *e);
+/* logs.c */
+enum err kubernetes_logs(
+	struct provider *p, const struct call *call, log_sink sink, void *context, struct error *e);
 /* ERR_UNSUPPORTED: the pod ends before that. */
 enum err kubernetes_extend(
 	struct provider *p, const struct call *call, int64_t seconds, struct error *e);

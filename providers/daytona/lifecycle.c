@@ -3,6 +3,7 @@
 #include "providers/base/wait.h"
 #include "providers/daytona/daytona.h"
 #include "providers/daytona/wish.h"
+#include "providers/rest/logs.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -229,6 +230,30 @@ static enum err daytona_change_network(struct provider *p, const struct call *ca
 		daytona_set_network(&d->account.rest, call, d->at.id, blocked, allowed, e), e);
 }
 
+/* ---- The log ---- */
+
+/* The service has the newest line first, and wants a time of the beginning and of the end. */
+static enum err daytona_logs(
+	struct provider *p, const struct call *call, log_sink sink, void *context, struct error *e)
+{
+	static const struct rest_log log = { .lines = "items",
+		.time = "timestamp",
+		.kind = "severityText",
+		.text = "body",
+		.is_newest_first = true };
+	struct daytona *d = daytona_of(p);
+	const struct rest_ask ask = { .method = HTTP_GET,
+		.flags = HTTP_REPEATABLE,
+		.path = "/sandbox/",
+		.about = d->at.id,
+		.below = "/telemetry/logs?from=1970-01-01T00:00:00Z&to=2200-01-01T00:00:00Z"
+			 "&limit=1000",
+		.id = d->at.id,
+		.what = "reading the log" };
+
+	return rest_logs(&d->account.rest, call, &ask, &log, sink, context, e);
+}
+
 /* ---- A port ---- */
 
 static enum err daytona_url(struct provider *p, const struct call *call, unsigned port,
@@ -268,6 +293,7 @@ const struct provider_ops daytona_provider = {
 	.delete_snapshot = daytona_delete_snapshot,
 	.fork = daytona_fork,
 	.set_network = daytona_change_network,
+	.logs = daytona_logs,
 	.url = daytona_url,
 	.execute = attachment_execute,
 	.watch = attachment_watch,

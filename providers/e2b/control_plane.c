@@ -4,6 +4,7 @@
 #include "providers/base/log.h"
 #include "providers/e2b/control_plane_json.h"
 #include "providers/e2b/verdict.h"
+#include "providers/rest/logs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,29 @@ struct http *plane_http(const struct plane *c)
 }
 
 /* ---- One sandbox ---- */
+
+enum err plane_logs(struct plane *c, const struct call *call, const char *id, log_sink sink,
+	void *context, struct error *e)
+{
+	static const struct rest_log log = { .lines = "logs",
+		.time = "timestamp",
+		.kind = "level",
+		.text = "message",
+		.is_newest_first = true };
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	AUTO_JSON struct json_object *json = NULL;
+	const struct rest_ask ask = { .method = HTTP_GET,
+		.flags = HTTP_REPEATABLE,
+		.path = "/v2/sandboxes/",
+		.about = id,
+		.below = "/logs?direction=backward&limit=1000",
+		.id = id,
+		.what = "reading the log" };
+	enum err kind = plane_ask(c, call, &ask, &answer, e);
+
+	rest_parse(&answer.body, &json);
+	return kind ? kind : rest_log_pass(&c->account.rest, json, &log, sink, context, e);
+}
 
 enum err plane_info(struct plane *c, const struct call *call, const char *id,
 	struct plane_sandbox *out, struct error *e)

@@ -84,6 +84,10 @@ enum err plane_kill(struct plane *c, const struct call *call, const char *id, st
 enum err plane_set_network(struct plane *c, const struct call *call, const char *id, bool blocked,
 	const char *const *allowed, struct error *e);
 
+/* GET /v2/sandboxes/ID/logs, as provider_ops.logs. */
+enum err plane_logs(struct plane *c, const struct call *call, const char *id, log_sink sink,
+	void *context, struct error *e);
+
 /* GET /v2/sandboxes, all pages, running and paused ones. */
 enum err plane_list(struct plane *c, const struct call *call, sandbox_sink sink, void *context,
 	struct error *e);

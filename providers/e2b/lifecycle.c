@@ -300,6 +300,7 @@ const struct provider_ops e2b_provider = {
 	.delete_snapshot = e2b_delete_snapshot,
 	.fork = e2b_fork,
 	.set_network = e2b_set_network,
+	.logs = e2b_logs,
 	.url = e2b_url,
 	.execute = attachment_execute,
 	.watch = attachment_watch,

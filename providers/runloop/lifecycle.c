@@ -1,4 +1,5 @@
 #include "providers/base/cleanup.h"
+#include "providers/rest/logs.h"
 #include "providers/runloop/runloop.h"
 
 #include <stdio.h>
@@ -155,6 +156,23 @@ static enum err runloop_extend(
 	return ERR_OK;
 }
 
+static enum err runloop_logs(
+	struct provider *p, const struct call *call, log_sink sink, void *context, struct error *e)
+{
+	static const struct rest_log log = { .lines = "logs",
+		.time = "timestamp_ms",
+		.kind = "source",
+		.text = "message",
+		.other_text = "cmd" };
+	struct runloop *b = runloop_of(p);
+	struct devbox_request q;
+	enum err kind =
+		devbox_request_make(&q, HTTP_GET, b->at.id, "reading the log", e, "%s", "/logs");
+
+	q.ask.flags |= HTTP_REPEATABLE;
+	return kind ? kind : rest_logs(&b->api.rest, call, &q.ask, &log, sink, context, e);
+}
+
 /* ---- A port ---- */
 
 static enum err runloop_url(struct provider *p, const struct call *call, unsigned port,
@@ -195,6 +213,7 @@ const struct provider_ops runloop_provider = {
 	.snapshot = runloop_snapshot,
 	.list_snapshots = runloop_list_snapshots,
 	.delete_snapshot = runloop_delete_snapshot,
+	.logs = runloop_logs,
 	.url = runloop_url,
 	.execute = attachment_execute,
 	.watch = attachment_watch,

@@ -15,6 +15,8 @@ const server = await startServer("daytona");
 Object.assign(process.env, server.urls.env, { DAYTONA_TARGET: "us" });
 const sdk = require("@daytonaio/sdk");
 const { Daytona } = sdk;
+// The SDK has no call of its own for it.
+const { Configuration, SandboxApi } = require("@daytona/api-client");
 
 // It would keep asking for events, which are not served here.
 const daytona = new Daytona({ useDeprecatedPolling: true });
@@ -250,6 +252,15 @@ async function network() {
 	assert.deepEqual(await reached(), { blocked: false, allowed: "" });
 }
 
+async function log() {
+	const api = new SandboxApi(new Configuration({ basePath: server.urls.api_url, accessToken: server.urls.key }));
+	const all = [new Date(0), new Date("2200-01-01T00:00:00Z")];
+	const { items, totalPages } = (await api.getSandboxLogs(sandbox.id, ...all, undefined, 1, 1)).data;
+	assert.ok(items.length === 1 && totalPages > 1 && items[0].severityText === "INFO");
+	const oldest = (await api.getSandboxLogs(sandbox.id, ...all)).data.items.at(-1);
+	assert.equal(oldest.body, "the sandbox starts");
+}
+
 async function deletion() {
 	await sandbox.delete(60, true);
 	await assert.rejects(daytona.get(sandbox.id), sdk.DaytonaNotFoundError);
@@ -279,6 +290,7 @@ const failed = await runTests([
 	["snapshots", snapshots],
 	["forks", forks],
 	["network", network],
+	["log", log],
 	["deletion", deletion],
 ]);
 fs.rmSync(scratch, { recursive: true, force: true });

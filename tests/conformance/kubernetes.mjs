@@ -58,6 +58,8 @@ async function pods() {
 	assert.equal(found.status.containerStatuses[0].state.waiting.reason, "ContainerCreating");
 	found = await core.readNamespacedPod({ namespace, name: "one" });
 	assert.equal(found.status.phase, "Running");
+	const log = await core.readNamespacedPodLog({ namespace, name: "one", container: "main", tailLines: 1, timestamps: true });
+	assert.match(log, /^2026-\S+Z the pod works\n$/);
 	assert.equal(found.metadata.uid, made.metadata.uid);
 	assert.equal(found.spec.containers[0].env[0].value, "b");
 }

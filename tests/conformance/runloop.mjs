@@ -115,6 +115,11 @@ async function suspendAndResume() {
 	assert.equal((await devbox.cmd.exec("pgrep -x sleep")).exitCode, 1);
 }
 
+async function log() {
+	const { logs } = await client.devboxes.logs.list(devbox.id);
+	assert.deepEqual([logs[0].message, typeof logs[0].timestamp_ms], ["the sandbox starts", "number"]);
+}
+
 async function snapshots() {
 	const kept = await client.devboxes.snapshotDisk(devbox.id, { name: "s", metadata: { k: "v" } });
 	assert.equal(kept.source_devbox_id, devbox.id);
@@ -312,6 +317,7 @@ const failed = await runTests([
 	["URLs of ports", portUrls],
 	["suspend and resume: the disk alone lives on", suspendAndResume],
 	["create from a snapshot", snapshots],
+	["log", log],
 	["evictions are told, those that are pending first", evictions],
 	["what ends a lifetime", lifetimes],
 	["shut down", shutdown],

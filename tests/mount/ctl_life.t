@@ -136,6 +136,19 @@ e2b | daytona)
 	;;
 esac
 
+# ---- logs ----------------------------------------------------------------------------------------
+
+case $PROVIDER in
+e2b | daytona | runloop)
+	like "the log has times, and the oldest line first" "$(ctl logs "$SOURCE" | head -n 2)" \
+		'^20[^ ]*Z [^ :]*: the sandbox starts
+20[^ ]*Z [^ :]*: the sandbox answers$'
+	is "also as JSON" "$(ctl logs "$SOURCE" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["message"])')" \
+		"the sandbox starts"
+	;;
+*) says "what has no log says so" 1 "sandboxctl: $PROVIDER: no logs of sandboxes are kept" ctl logs "$SOURCE" ;;
+esac
+
 # ---- delete --------------------------------------------------------------------------------------
 
 if [ "$PROVIDER" = aio ]; then

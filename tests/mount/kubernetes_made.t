@@ -53,6 +53,8 @@ stays() { # the rules that hold for a pod and for a Sandbox
 	is "its programs have its variables" "$(ctl exec "$name" 'echo "$SECRET $TWO"; basename "$PWD"')" 'se cret" 2
 3
 work'
+	is "its log has times" "$(ctl logs "$name")" "2026-11-27T20:15:42.123456789Z the pod starts
+2026-11-27T20:15:42.123456789Z the pod works"
 	like "another of its name is not made" "$(ctl create kubernetes --image busybox --app demos --name "${id##*/}" 2>&1)" \
 		"^sandboxctl: kubernetes: .*\(AlreadyExists\).*already exists$"
 	is "and leaves it alone" "$(listed)" "$id running 7 $me"

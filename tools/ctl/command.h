@@ -85,6 +85,7 @@ extern const struct ctl_command ctl_resume;
 extern const struct ctl_command ctl_extend;
 extern const struct ctl_command ctl_snapshot;
 extern const struct ctl_command ctl_fork;
+extern const struct ctl_command ctl_logs;
 extern const struct ctl_command ctl_exec;
 extern const struct ctl_command ctl_run;
 extern const struct ctl_command ctl_session;

@@ -20,6 +20,7 @@ static const struct ctl_command *const commands[] = {
 	&ctl_pull,
 	&ctl_url,
 	&ctl_network,
+	&ctl_logs,
 	&ctl_start,
 	&ctl_status,
 	&ctl_sync,

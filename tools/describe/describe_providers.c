@@ -31,6 +31,7 @@ IS_THERE(url)
 IS_THERE(snapshot)
 IS_THERE(fork)
 IS_THERE(set_network)
+IS_THERE(logs)
 
 static enum err call_create(struct provider *p)
 {
@@ -93,6 +94,11 @@ static enum err call_network(struct provider *p)
 	return provider_set_network(p, NULL, false, NULL, NULL);
 }
 
+static enum err call_logs(struct provider *p)
+{
+	return provider_logs(p, NULL, NULL, NULL, NULL);
+}
+
 /* By the names of sandboxctl's commands. */
 static const struct slot slots[] = {
 	{ "create", has_create, call_create },
@@ -105,6 +111,7 @@ static const struct slot slots[] = {
 	{ "snapshot", has_snapshot, call_snapshot },
 	{ "fork", has_fork, call_fork },
 	{ "network", has_set_network, call_network },
+	{ "logs", has_logs, call_logs },
 };
 #define SLOTS_COUNT (sizeof slots / sizeof *slots)
 

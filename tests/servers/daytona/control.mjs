@@ -4,10 +4,10 @@ import { randomBytes } from "node:crypto";
 import { sendEmpty, sendJson } from "../lib/http.mjs";
 import { ApiError, badRequest } from "./api_error.mjs";
 import {
-	canPause, checkCreate, checkFork, checkLabels, checkNetworkSettings, checkSnapshot, interval, readObject, selectNumbered,
-	selectPage,
+	canPause, checkCreate, checkFork, checkLabels, checkNetworkSettings, checkSnapshot, interval, readObject, selectLog,
+	selectNumbered, selectPage,
 } from "./control_input.mjs";
-import { listedView, sandboxView } from "./control_views.mjs";
+import { listedView, logView, sandboxView } from "./control_views.mjs";
 import { serveLegacy } from "./proxy.mjs";
 
 const PREFIX = "/api";
@@ -191,6 +191,10 @@ function buildLogs(context, req, res, { sandbox }) {
 	res.writeHead(200, { "Content-Type": "text/plain" }).end(sandbox.buildLog);
 }
 
+function logs(context, req, res, { sandbox, query }) {
+	sendJson(res, 200, selectLog(sandbox.log.map(logView), query));
+}
+
 const ROUTES = {
 	"POST /sandbox": create,
 	"GET /sandbox": list,
@@ -218,10 +222,11 @@ const ROUTES = {
 	"GET /sandbox/{id}/build-logs-url": buildLogsUrl,
 	"GET /sandbox/{id}/build-logs": buildLogs,
 	"GET /sandbox/{id}/ports/{n}/signed-preview-url": signedPreviewUrl,
+	"GET /sandbox/{id}/telemetry/logs": logs,
 };
 
 // The vendor's schema has a sandbox's ID alone there, and its ID or its name elsewhere.
-const BY_ID = new Set([lastActivity, toolboxProxyUrl]);
+const BY_ID = new Set([lastActivity, toolboxProxyUrl, logs]);
 
 // ---- Serving ---------------------------------------------------------------------------------------
 

@@ -187,6 +187,27 @@ export function selectNumbered(items, query) {
 	return { items: chosen.slice(start, start + size), total: chosen.length, page, totalPages: Math.ceil(chosen.length / size) };
 }
 
+function time(query, name) {
+	const text = query.get(name) ?? "";
+	if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(text) || Number.isNaN(Date.parse(text)))
+		throw badRequest(`${name} must be a valid ISO 8601 date string`);
+	return Date.parse(text);
+}
+
+// The newest first. A page has as many lines as are wanted.
+export function selectLog(lines, query) {
+	const limit = Number(query.get("limit") ?? DEFAULT_LIMIT);
+	const page = Number(query.get("page") ?? DEFAULT_PAGE);
+	if (!(limit >= 1))
+		throw badRequest("limit must not be less than 1");
+	if (!(page >= 1))
+		throw badRequest("page must not be less than 1");
+	const [from, to] = ["from", "to"].map((name) => time(query, name));
+	const chosen = lines.filter(({ timestamp }) => Date.parse(timestamp) >= from && Date.parse(timestamp) <= to).reverse();
+	const start = (page - 1) * limit;
+	return { items: chosen.slice(start, start + limit), total: chosen.length, page, totalPages: Math.ceil(chosen.length / limit) };
+}
+
 // { page, nextCursor or null }
 export function selectPage(sandboxes, query) {
 	const size = pageSize(query.get("limit"));

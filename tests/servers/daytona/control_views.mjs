@@ -49,3 +49,8 @@ export const sandboxView = (sandbox, proxyUrl) => ({
 
 // Lists do not always know it: then it is asked for by itself.
 export const listedView = (sandbox, proxyUrl) => ({ ...common(sandbox), ...(proxyUrl ? { toolboxProxyUrl: "" } : {}) });
+
+export const logView = ({ at, message }) => ({
+	timestamp: date(at), body: message, severityText: "INFO", severityNumber: 9, serviceName: "sandbox",
+	resourceAttributes: {}, logAttributes: {},
+});

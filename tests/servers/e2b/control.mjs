@@ -4,8 +4,10 @@ import path from "node:path";
 
 import { sendEmpty, sendJson } from "../lib/http.mjs";
 import { ApiError, notFound } from "./api_error.mjs";
-import { checkCreate, checkMembers, checkNetworkUpdate, cutPage, readObject, sandboxId, selectPage } from "./control_input.mjs";
-import { createdView, detailView, listedView } from "./control_views.mjs";
+import {
+	checkCreate, checkMembers, checkNetworkUpdate, cutPage, readObject, sandboxId, selectLog, selectPage,
+} from "./control_input.mjs";
+import { createdView, detailView, listedView, logView } from "./control_views.mjs";
 import { TEMPLATE_ROUTES, templateIds, templatePattern } from "./templates.mjs";
 
 const ALL_ADDRESSES = "0.0.0.0/0";
@@ -234,6 +236,10 @@ function metricsOfMany(context, req, res, text, query) {
 	sendJson(res, 200, { sandboxes: Object.fromEntries(known.map(({ id }) => [id, sample()])) });
 }
 
+function logs(context, req, res, text, query) {
+	sendJson(res, 200, { logs: selectLog(find(context, text).log, query).map(logView) });
+}
+
 const ROUTES = {
 	"POST /v2/sandboxes": create("v2"),
 	"GET /v2/sandboxes": list,
@@ -251,11 +257,12 @@ const ROUTES = {
 	"GET /snapshots": listSnapshots,
 	"POST /sandboxes/{id}/fork": fork,
 	"PUT /sandboxes/{id}/network": network,
+	"GET /v2/sandboxes/{id}/logs": logs,
 	"GET /sandboxes/{id}/metrics": metrics,
 	"GET /sandboxes/metrics": metricsOfMany,
 	...TEMPLATE_ROUTES,
 };
-const ONLY_V2 = ["POST /v2/sandboxes", "POST /v2/sandboxes/{id}/connect"];
+const ONLY_V2 = ["POST /v2/sandboxes", "POST /v2/sandboxes/{id}/connect", "GET /v2/sandboxes/{id}/logs"];
 
 // ---- Serving ---------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@ import { readBody } from "../lib/http.mjs";
 import { isAddresses, isHost } from "../lib/network.mjs";
 import { ApiError } from "./api_error.mjs";
 
+const LOG_LIMIT = 1000;
 const bad = (message) => new ApiError(400, `Error when parsing request: ${message}`);
 
 // An empty body stands for {} only where the schema says so.
@@ -166,4 +167,17 @@ export function cutPage(chosen, query) {
 	const end = start + size;
 	const nextToken = end < chosen.length ? Buffer.from(`after:${end}`).toString("base64url") : "";
 	return { page: chosen.slice(start, end), nextToken };
+}
+
+// The entries of a log: from the cursor on, or before it; as many as are wanted, in the direction asked for.
+export function selectLog(log, query) {
+	const limit = Number(query.get("limit") ?? LOG_LIMIT);
+	const direction = query.get("direction") ?? "forward";
+	if (!Number.isInteger(limit) || limit < 0 || limit > LOG_LIMIT)
+		throw new ApiError(400, `parameter "limit" in query has an error: number must be between 0 and ${LOG_LIMIT}`);
+	if (!["forward", "backward"].includes(direction))
+		throw new ApiError(400, 'parameter "direction" in query has an error: value is not one of the allowed values');
+	const cursor = Number(query.get("cursor") ?? (direction === "forward" ? 0 : Date.now()));
+	const chosen = log.filter(({ at }) => (direction === "forward" ? at >= cursor : at <= cursor));
+	return (direction === "forward" ? chosen : chosen.reverse()).slice(0, limit);
 }

@@ -38,3 +38,5 @@ export const detailView = (sandbox) => ({
 	domain: null,
 	lifecycle: { autoResume: sandbox.autoResume, onTimeout: sandbox.autoPause ? "pause" : "kill" },
 });
+
+export const logView = ({ at, message }) => ({ timestamp: new Date(at).toISOString(), message, level: "info", fields: {} });

@@ -23,17 +23,25 @@ export class Guest {
 		this.directory = path.join(place.root, id);
 		this.io = path.join(place.io, id);
 		this.exchanges = new Set();
+		// What the vendor logs of it: { at: ms, message }.
+		this.log = [];
 		makeHome(this.directory, user);
 	}
 
 	// main: the daemon's module, below this folder's parent. config: for its standard input.
 	async startDaemon({ hostname, main, config }) {
 		const { directory, io, user, place: { programs } } = this;
+		this.note("the sandbox starts");
 		this.jail = await startJail({ directory, io, user, hostname, programs, daemon: { source: SOURCE, main, config } });
 		this.openConnections();
 	}
 
+	note(message) {
+		this.log.push({ at: Date.now(), message });
+	}
+
 	openConnections() {
+		this.note("the sandbox answers");
 		this.agent = new http.Agent({ keepAlive: true, maxFreeSockets: 256, highWaterMark: IN_FLIGHT });
 	}
 

@@ -201,6 +201,12 @@ function blueprintLogs(context, req, res, id) {
 	sendJson(res, 200, { blueprint_id: id, logs });
 }
 
+function logs(context, req, res, id) {
+	const lines = find(context, id).log.map(({ at, message }) =>
+		({ level: "info", source: "entrypoint", timestamp_ms: at, message, cmd: null, exit_code: null }));
+	sendJson(res, 200, { logs: lines });
+}
+
 // ---- What the daemon serves ------------------------------------------------------------------------
 
 const isPseudo = (name) => name.startsWith(":");
@@ -232,6 +238,7 @@ const ROUTES = {
 	"POST /v1/devboxes/{id}/keep_alive": keepAlive,
 	"POST /v1/devboxes/{id}/enable_tunnel": enableTunnel,
 	"POST /v1/devboxes/{id}/shutdown": shutdown,
+	"GET /v1/devboxes/{id}/logs": logs,
 	"POST /v1/devboxes/{id}/snapshot_disk": snapshot({}),
 	"POST /v1/devboxes/{id}/snapshot_disk_async": snapshot({ status: "in_progress" }),
 	"GET /v1/devboxes/evictions/watch": watchEvictions,

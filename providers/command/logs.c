@@ -1,0 +1,82 @@
+/* Logs of containers and pods: the output of their first program, each line behind its time. */
+#include "providers/base/cleanup.h"
+#include "providers/command/container.h"
+#include "providers/command/engine.h"
+#include "providers/command/kubernetes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LOG_MAX ((size_t)16 * 1024 * 1024)
+/* LOG_LINES_MAX, as words. */
+#define TAIL "1000"
+
+static enum err pass_lines(char *text, log_sink sink, void *context, struct error *e)
+{
+	enum err kind = ERR_OK;
+	char *line;
+
+	while (!kind && (line = strsep(&text, "\n"))) {
+		char *blank = strchr(line, ' ');
+
+		if (blank)
+			*blank = 0;
+		if (*line || text)
+			kind = sink(context,
+				&(struct log_line){ .time = blank ? line : "",
+					.kind = "",
+					.text = blank ? blank + 1 : line },
+				e);
+	}
+	return kind;
+}
+
+/* What the program says on both outputs is the log. */
+static enum err ask(struct command *c, const struct call *call, const char *const *argv,
+	const char *const *more, struct buf *out, struct error *e)
+{
+	AUTO_WORDS struct words words = { 0 };
+
+	words_add_all(
+		&words, (const char *const[]){ "/bin/sh", "-c", "exec \"$0\" \"$@\" 2>&1", NULL });
+	words_add_all(&words, argv);
+	words_add_all(&words, more);
+	return command_ask(c, call, &words, out, e);
+}
+
+static enum err read_container(
+	struct command *c, const struct call *call, struct buf *out, struct error *e)
+{
+	const char *const none[] = { NULL };
+	char path[256];
+
+	if (!c->engine)
+		return ask(c, call,
+			(const char *const[]){ c->transport->program, "logs", "--timestamps",
+				"--tail=" TAIL, c->at.id, NULL },
+			none, out, e);
+	snprintf(path, sizeof path, "/containers/%s/logs?stdout=1&stderr=1&timestamps=1&tail=" TAIL,
+		c->at.id);
+	return engine_read(c, call, path, out, e);
+}
+
+enum err container_logs(
+	struct provider *p, const struct call *call, log_sink sink, void *context, struct error *e)
+{
+	AUTO_BUF struct buf text = BUF_INIT(LOG_MAX);
+	enum err kind = read_container((struct command *)p, call, &text, e);
+
+	return kind ? kind : pass_lines((char *)buf_text(&text), sink, context, e);
+}
+
+enum err kubernetes_logs(
+	struct provider *p, const struct call *call, log_sink sink, void *context, struct error *e)
+{
+	struct command *c = (struct command *)p;
+	AUTO_BUF struct buf text = BUF_INIT(LOG_MAX);
+	enum err kind = ask(c, call,
+		(const char *const[]){ "kubectl", "logs", "--timestamps", "--tail=" TAIL, NULL },
+		(const char *const *)c->options.argv, &text, e);
+
+	return kind ? kind : pass_lines((char *)buf_text(&text), sink, context, e);
+}
