@@ -172,6 +172,7 @@ static void put_words(const struct command *c, bool asks, struct words *out)
 		.delete = engine##_delete,                                                         \
 		.pause = container_pause,                                                          \
 		.resume = container_resume,                                                        \
+		.snapshot = container_snapshot,                                                    \
 		.logs = container_logs,                                                            \
 		.url = container_url,                                                              \
 		.execute = attachment_execute,                                                     \

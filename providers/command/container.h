@@ -83,6 +83,9 @@ enum err container_delete(const struct provider_ops *ops, const struct transport
 	const struct provider_config *cfg, const struct call *call, struct error *e);
 enum err container_pause(struct provider *p, const struct call *call, struct error *e);
 enum err container_resume(struct provider *p, const struct call *call, struct error *e);
+/* `id`: `name`, or else the ID of the image that was made. */
+enum err container_snapshot(struct provider *p, const struct call *call, const char *name,
+	char id[SNAPSHOT_ID_SIZE], struct error *e);
 /* logs.c */
 enum err container_logs(
 	struct provider *p, const struct call *call, log_sink sink, void *context, struct error *e);

@@ -1,6 +1,7 @@
 /* The life of containers that sandboxfs makes. */
 #include "providers/base/cleanup.h"
 #include "providers/command/container.h"
+#include "providers/command/engine.h"
 #include "providers/command/life.h"
 #include "providers/labels.h"
 #include "providers/provider_inside.h"
@@ -234,6 +235,54 @@ enum err container_resume(struct provider *p, const struct call *call, struct er
 	return container_act(
 		c, call, found.state == SANDBOX_PAUSED ? "unpause" : "start", found.id, e);
 }
+
+/* ---- Snapshots: images ---- */
+
+static enum err commit_by_engine(struct command *c, const struct call *call, const char *name,
+	struct buf *id, struct error *e)
+{
+	AUTO_BUF struct buf path = BUF_INIT(2048);
+	AUTO_JSON struct json_object *json = NULL;
+	enum err kind;
+
+	buf_printf(&path, "/commit?container=%s&repo=", c->at.id);
+	http_escape(&path, name, NULL);
+	kind = buf_check(&path, "a name", e);
+	if (!kind)
+		kind = engine_ask(c, call, HTTP_POST, buf_text(&path), NULL, &json, e);
+	buf_add_string(id, rest_text(json, "Id", ""));
+	return kind;
+}
+
+static enum err commit_by_program(struct command *c, const struct call *call, const char *name,
+	struct buf *id, struct error *e)
+{
+	AUTO_WORDS struct words words = { 0 };
+
+	words_add_all(
+		&words, (const char *const[]){ c->transport->program, "commit", c->at.id, NULL });
+	if (*name)
+		words_add(&words, "%s", name);
+	return command_ask(c, call, &words, id, e);
+}
+
+/* The container waits meanwhile, so that its files fit together. */
+enum err container_snapshot(struct provider *p, const struct call *call, const char *name,
+	char id[SNAPSHOT_ID_SIZE], struct error *e)
+{
+	struct command *c = (struct command *)p;
+	AUTO_BUF struct buf made = BUF_INIT(CONTAINER_LIST_MAX);
+	enum err kind = (c->engine ? commit_by_engine : commit_by_program)(
+		c, call, name ? name : "", &made, e);
+
+	if (!name)
+		name = buf_text(&made);
+	if (!kind)
+		snprintf(id, SNAPSHOT_ID_SIZE, "%.*s", (int)strcspn(name, "\n"), name);
+	return kind;
+}
+
+/* ---- Ports ---- */
 
 /* An address of all of the machine's is this machine's own here. */
 static bool is_any(const char *address)

@@ -171,6 +171,18 @@ is "and leaves it alone" "$(listed)" "$id running 7,x=y"
 says "what sandboxfs did not make is not deleted" 1 \
 	"sandboxctl: docker:bare was not made by sandboxfs; remove it with: docker rm --force bare" ctl delete docker:bare
 is "so it is there" "$(docker inspect -f '{{.State.Status}}' bare)" running
+docker run --name talks --network none busybox sh -c 'echo out; echo err >&2' >/dev/null 2>&1
+is "its log is what its first program said, with times" "$(ctl logs docker:talks | grep -cE '^20[^ ]*Z (out|err)$')" 2
+like "also of a terminal" "$(docker run -t --name tty --network none busybox echo out; ctl logs docker:tty)" '^20[^ ]*Z out.?$'
+is "docker(1) says the same" "$(by_program ctl logs docker:talks --json | python3 -c 'import json, sys
+print(sorted(line["message"] for line in json.load(sys.stdin)))')" "['err', 'out']"
+docker rm -f talks tty >/dev/null
+image=$(ctl snapshot "$name")
+like "a snapshot is an image" "$image" '^sha256:[0-9a-f]{64}$'
+is "with the container's files" "$(copy=$(ctl create docker --image "$image") && ctl exec "$copy:/work" 'cat hello'; ctl delete "$copy")" hello
+is "of a name, where one is given" "$(by_program ctl snapshot "$name" kept/it:2) $(ctl snapshot "$name" kept/it:1)" "kept/it:2 kept/it:1"
+is "which the daemon has" "$(docker image ls -q kept/it | wc -l)" 2
+docker rmi "$image" kept/it:1 kept/it:2 >/dev/null
 docker commit "$id" snapshot >/dev/null
 docker run -d --name copy --network none snapshot >/dev/null
 is "a container of its image is not of sandboxfs" "$(listed)" "$id running 7,x=y"
