@@ -214,14 +214,29 @@ enum err provider_set_network(struct provider *p, const struct call *call, bool 
 		: cannot(p->ops, "the network of a sandbox that exists cannot be changed", e);
 }
 
-/* The URL comes from the vendor, and goes to terminals and into scripts. */
+enum err provider_logs(
+	struct provider *p, const struct call *call, log_sink sink, void *context, struct error *e)
+{
+	return p->ops->logs ? p->ops->logs(p, call, sink, context, e)
+			    : cannot(p->ops, "no logs of sandboxes are kept", e);
+}
+
+static bool is_ascii(const char *text, size_t len, char first)
+{
+	for (size_t i = 0; i < len; i++)
+		if (text[i] < first || text[i] > '~')
+			return false;
+	return true;
+}
+
+/* A URL, and perhaps a line with a header, come from the vendor and go to terminals and scripts. */
 static bool is_url(const char *text)
 {
-	bool is_plain = !strncmp(text, "https://", 8) || !strncmp(text, "http://", 7);
+	size_t len = strcspn(text, "\n");
+	const char *header = text + len + (text[len] == '\n');
 
-	for (; is_plain && *text; text++)
-		is_plain = *text > ' ' && *text < 127;
-	return is_plain;
+	return (!strncmp(text, "https://", 8) || !strncmp(text, "http://", 7)) &&
+		is_ascii(text, len, '!') && is_ascii(header, strlen(header), ' ');
 }
 
 enum err provider_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,

@@ -162,6 +162,7 @@ enum sandbox_state {
 const char *sandbox_state_word(enum sandbox_state state);
 
 #define SANDBOX_WARNING_SIZE 300
+#define SANDBOX_VOLUMES_SIZE 1024
 
 struct sandbox_info {
 	char id[128];
@@ -174,6 +175,8 @@ struct sandbox_info {
 	char note[200]; /* repaired faults of the sandbox, for people; "": none */
 	/* Why the sandbox, or changes in it, may be lost, for people; "": no known reason. */
 	char warning[SANDBOX_WARNING_SIZE];
+	/* a line for each volume in it: a name, a blank and the absolute path; "": none is known */
+	char volumes[SANDBOX_VOLUMES_SIZE];
 	/*
 	 * the limits of its programs and their origin, for people; "": only the vendor knows them
 	 */
@@ -426,8 +429,9 @@ struct provider_ops {
 	/*
 	 * Adds to `out` the URL where programs elsewhere reach, by HTTP, the program that listens
 	 * on `port` (1 to 65535) of the sandbox. Every program that has the URL may use it, as long
-	 * as the vendor keeps it valid. No program needs to listen yet. ERR_UNSUPPORTED: the
-	 * sandbox does not show that port. NULL: no port has a URL.
+	 * as the vendor keeps it valid. Of a private port a second line has the header that each
+	 * request needs. No program needs to listen yet. ERR_UNSUPPORTED: the sandbox does not show
+	 * that port. NULL: no port has a URL.
 	 */
 	enum err (*url)(struct provider *p, const struct call *call, unsigned port, struct buf *out,
 		struct error *e);

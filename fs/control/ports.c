@@ -9,14 +9,17 @@
 
 #include "cache/cache.h"
 
+#include <string.h>
+
 static enum err tell_url(struct control *c, uint64_t number, const struct call *call,
 	struct buf *out, struct error *e)
 {
 	AUTO_BUF struct buf url = BUF_INIT(out->max);
 	enum err kind = cache_port_url(c->cache, call, (unsigned)number, &url, e);
+	char *lines = (char *)buf_text(&url), *line;
 
-	if (!kind)
-		text_add_line(out, buf_text(&url));
+	while (!kind && (line = strsep(&lines, "\n")))
+		text_add_line(out, line);
 	return kind;
 }
 

@@ -75,6 +75,7 @@ static void put_warning(const struct daytona_sandbox *s, struct sandbox_info *ou
 void daytona_describe(const struct daytona_sandbox *sandbox, struct sandbox_info *out)
 {
 	*out = (struct sandbox_info){ .state = state_of(sandbox), .expires_s = sandbox->expires_s };
+	memcpy(out->volumes, sandbox->volumes, sizeof out->volumes);
 	put_warning(sandbox, out);
 }
 
@@ -146,6 +147,8 @@ static enum err take_sandbox(
 		return error_set(e, ERR_PROTOCOL, "daytona: a sandbox without an ID");
 	snprintf(s.why, sizeof s.why, "%s", rest_text(json, "errorReason", "no reason is told"));
 	s.life = daytona_life_of(s.state);
+	rest_volumes(
+		rest_member(json, "volumes"), "volumeId", "mountPath", s.volumes, sizeof s.volumes);
 	read_lifetimes(json, &s, now_s);
 	*out = s;
 	return ERR_OK;

@@ -27,6 +27,7 @@ struct daytona_sandbox {
 	char user[64];                      /* the user who runs the commands */
 	char toolbox_url[DAYTONA_TEXT_MAX]; /* without the id; "": the answer lacks it */
 	char why[200];                      /* the reason for DAYTONA_BROKEN or DAYTONA_FAILED */
+	char volumes[SANDBOX_VOLUMES_SIZE]; /* as in struct sandbox_info */
 	char destroyed_at[40];              /* the sandbox's end, used or not; "": never */
 	enum daytona_life life;
 	int64_t idle_s; /* the time without use until the sandbox stops or is paused; 0: never */

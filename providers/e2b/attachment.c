@@ -148,6 +148,7 @@ static enum err look(struct attachment *a, const struct call *call, struct attac
 	note_seen(b, &sandbox);
 	view->life = sandbox.state == SANDBOX_PAUSED ? ATTACHMENT_RESTS : ATTACHMENT_RUNS;
 	view->info = (struct sandbox_info){ .state = sandbox.state, .expires_s = sandbox.ends_s };
+	memcpy(view->info.volumes, sandbox.volumes, sizeof sandbox.volumes);
 	snprintf(view->state, sizeof view->state, "paused");
 	return ERR_OK;
 }

@@ -35,9 +35,13 @@ extern const struct login_format e2b_login;
 /* One sandbox as the control plane reports it. A string that the answer lacks is "". */
 struct plane_sandbox {
 	char id[PLANE_ID_MAX];
-	char domain[256];      /* the domain of the data plane's host; "": the configured one */
-	char token[512];       /* envdAccessToken; secret; "": not secured */
-	char envd_version[32]; /* "0.6.13" */
+	char domain[256]; /* the domain of the data plane's host; "": the configured one */
+	char token[512];  /* envdAccessToken; secret; "": not secured */
+	/* trafficAccessToken, in answers that wake: secret, opens private ports; "": none */
+	char traffic_token[512];
+	bool is_private;                    /* the URLs of ports need that token */
+	char volumes[SANDBOX_VOLUMES_SIZE]; /* as in struct sandbox_info */
+	char envd_version[32];              /* "0.6.13" */
 	enum sandbox_state state;
 	int64_t ends_s; /* seconds from now until the sandbox ends; -1: the answer lacks it */
 };

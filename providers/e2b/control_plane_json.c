@@ -70,6 +70,12 @@ static enum err take_sandbox(
 	if (!kind)
 		kind = take_text(object, "envdVersion", is_token, out->envd_version,
 			sizeof out->envd_version, e);
+	if (!kind)
+		kind = take_text(object, "trafficAccessToken", is_token, out->traffic_token,
+			sizeof out->traffic_token, e);
+	out->is_private = !rest_flag(rest_member(object, "network"), "allowPublicTraffic", true);
+	rest_volumes(rest_member(object, "volumeMounts"), "name", "path", out->volumes,
+		sizeof out->volumes);
 	out->state = state_of(object);
 	out->ends_s = rest_seconds_until(text_of(object, "endAt"), now_s);
 	return kind;

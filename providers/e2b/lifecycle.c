@@ -263,6 +263,35 @@ static enum err e2b_set_network(struct provider *p, const struct call *call, boo
 	return plane_set_network(b->account.plane, call, b->at.id, blocked, allowed, e);
 }
 
+static enum err e2b_logs(
+	struct provider *p, const struct call *call, log_sink sink, void *context, struct error *e)
+{
+	struct e2b *b = e2b_of(p);
+
+	if (!b->account.plane)
+		return no_plane(e);
+	return plane_logs(b->account.plane, call, b->at.id, sink, context, e);
+}
+
+/* The service gives a private port's token only where it wakes a sandbox, or finds it awake. */
+static enum err put_header(struct e2b *b, const struct call *call, enum attachment_life life,
+	struct buf *out, struct error *e)
+{
+	struct plane_sandbox woken;
+	enum err kind;
+
+	if (life != ATTACHMENT_RUNS)
+		return error_set(e, ERR_UNREACHABLE,
+			"e2b:%s: its ports are private, and their token is not told while it is "
+			"paused; sandboxctl resume wakes it",
+			b->at.id);
+	kind = plane_wake(b->account.plane, call, b->at.id, b->lifetime_s, &woken, e);
+	if (!kind)
+		buf_printf(out, "\ne2b-traffic-access-token: %s", woken.traffic_token);
+	explicit_bzero(&woken, sizeof woken);
+	return kind;
+}
+
 static enum err e2b_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
 	struct error *e)
 {
@@ -272,8 +301,9 @@ static enum err e2b_url(struct provider *p, const struct call *call, unsigned po
 	enum err kind = attachment_look(&b->at, call, &view, e);
 
 	e2b_seen(b, &seen);
-	return kind ? kind
-		    : e2b_port_url(out, &b->account.settings, b->at.id, seen.domain, port, e);
+	if (!kind)
+		kind = e2b_port_url(out, &b->account.settings, b->at.id, seen.domain, port, e);
+	return kind || !seen.is_private ? kind : put_header(b, call, view.life, out, e);
 }
 
 /* The helper does list, fetch and apply: the daemon's own calls are slower and less exact. */

@@ -133,3 +133,21 @@ void rest_put_again(struct json_writer *w, const char *key, struct json_object *
 		return;
 	}
 }
+
+void rest_volumes(
+	struct json_object *list, const char *name, const char *path, char *out, size_t room)
+{
+	struct json_object *item;
+	size_t used = 0;
+
+	*out = 0;
+	for (size_t i = 0; (item = rest_item(list, i)); i++) {
+		const char *of = rest_text(item, name, ""), *at = rest_text(item, path, "");
+		size_t len = strlen(of) + strlen(at) + 2;
+
+		if (!*of || strpbrk(of, " \n") || *at != '/' || strchr(at, '\n') ||
+			used + len >= room)
+			continue;
+		used += (size_t)snprintf(out + used, room - used, "%s %s\n", of, at);
+	}
+}

@@ -178,6 +178,12 @@ void rest_put_again(struct json_writer *w, const char *key, struct json_object *
 struct json_object *rest_item(struct json_object *list, size_t index);
 
 /*
+ * Writes the lines of sandbox_info.volumes for a list of objects, whose members `name` and `path`
+ * are. A volume whose name has blanks, or that does not fit, is left out.
+ */
+void rest_volumes(
+	struct json_object *list, const char *name, const char *path, char *out, size_t room);
+/*
  * The text of a member in bytes that should be JSON and are not, where the text must not be lost:
  * letters, digits, '-' and '_'. "": no such member, or more than fits.
  */

@@ -410,6 +410,26 @@ async function network() {
 	assert.deepEqual(await reached(), { blocked: false, allowed: "" });
 }
 
+// Of the schema alone: the SDK has no call for it.
+async function log() {
+	const asked = async (query) => (await fetch(`${server.urls.api_url}/v2/sandboxes/${sandbox.sandboxId}/logs?${query}`,
+		{ headers: { "X-API-Key": server.urls.key } })).json();
+	const { logs } = await asked("direction=forward&limit=2");
+	assert.deepEqual(logs.map(({ message }) => message), ["the sandbox starts", "the sandbox answers"]);
+	assert.deepEqual((await asked("direction=backward")).logs.at(-1), logs[0]);
+	assert.match((await asked("limit=1001")).message, /between 0 and 1000/);
+}
+
+async function privatePorts() {
+	const one = await Sandbox.create("base", { network: { allowPublicTraffic: false }, volumeMounts: { "/home/user/v": "data" } });
+	assert.match(one.trafficAccessToken, /^[0-9a-f]{64}$/);
+	assert.equal((await Sandbox.connect(one.sandboxId)).trafficAccessToken, one.trafficAccessToken);
+	assert.equal((await one.getInfo()).network.allowPublicTraffic, false);
+	assert.deepEqual((await one.getInfo()).volumeMounts, [{ name: "data", path: "/home/user/v" }]);
+	assert.equal(sandbox.trafficAccessToken, undefined);
+	await one.kill();
+}
+
 const failed = await runTests([
 	["build a template of an image", buildTemplate],
 	["create", create],
@@ -442,6 +462,8 @@ const failed = await runTests([
 	["snapshots", snapshots],
 	["forks", forks],
 	["network", network],
+	["log", log],
+	["private ports and volumes", privatePorts],
 	["pause and resume", pauseAndResume],
 	["auto-resume", autoResume],
 	["expiry", expiry],

@@ -43,4 +43,28 @@ modal | aio) ;;
 	"sandboxctl: $PROVIDER: every port has a URL, none is opened beforehand; leave '--port=' out" \
 	ctl create "$PROVIDER" --port 8080 ;;
 esac
+if [ "$PROVIDER" = e2b ]; then
+	made=$(vendor_request POST "$E2B_API_URL/v2/sandboxes" '{"templateID":"base","network":{"allowPublicTraffic":false},
+		"volumeMounts":[{"name":"data","path":"/home/user/data"}]}')
+	SOURCE=e2b:$(echo "$made" | field_of sandboxID)
+	token=$(echo "$made" | field_of trafficAccessToken)
+	is "a private port has a URL and the header that it needs" "$(ctl url "$SOURCE" 8080 | sed 1d)" "e2b-traffic-access-token: $token"
+	is "one of two lines" "$(ctl url "$SOURCE" 8080 | sed -n 1p | grep -c '^https\{0,1\}://[^ ]*8080[^ ]*$')" 1
+	is "also as JSON" "$(ctl url --json "$SOURCE" 8080 | field_of header)" "e2b-traffic-access-token: $token"
+	is "the volume in it is told" "$(ctl info "$SOURCE" | sed -n 's/^volume  *//p')" "data on /home/user/data"
+	is "as JSON" "$(ctl info --json "$SOURCE" | python3 -c 'import json, sys; print(json.load(sys.stdin)["volumes"])')" \
+		"[{'name': 'data', 'path': '/home/user/data'}]"
+	mkdir "$SCRATCH/volume"
+	ok "and is a mount's root" "$SANDBOXFS" "$SOURCE:/home/user/data" "$SCRATCH/volume"
+	echo kept >"$SCRATCH/volume/file"
+	is "whose ports tell the header, too" "$(sed 1d "$SCRATCH/volume/.sandbox/ports/8080")" "e2b-traffic-access-token: $token"
+	ok "it is unmounted" tap_umount "$SCRATCH/volume"
+	is "with what was written" "$(ctl exec "$SOURCE" 'cat /home/user/data/file')" kept
+	ctl pause "$SOURCE"
+	says "the token of a paused one is not known, and it stays so" 1 \
+		"sandboxctl: $SOURCE: its ports are private, and their token is not told while it is paused; sandboxctl resume wakes it" \
+		ctl url "$SOURCE" 8080
+	is "paused" "$(ctl info "$SOURCE" --json | field_of state)" paused
+	ctl delete "$SOURCE"
+fi
 done_testing

@@ -19,16 +19,28 @@ struct info_options {
 
 /* ---- Output ---- */
 
+/* The next volume of `at`, as of sandbox_info.volumes; NULL: there is none. */
+static char *next_volume(char **at, char **path)
+{
+	char *name = strsep(at, "\n");
+
+	*path = name ? strchr(name, ' ') : NULL;
+	if (!*path)
+		return NULL;
+	*(*path)++ = 0;
+	return name;
+}
+
 static void add_fact(struct table *t, const char *name, const char *fact)
 {
 	table_add(t, (const char *const[]){ name, fact });
 }
 
-static enum err print_table(
-	const struct target *t, const struct sandbox_info *info, struct error *e)
+static enum err print_table(const struct target *t, struct sandbox_info *info, struct error *e)
 {
 	AUTO_TABLE struct table table;
-	char source[256], left[DURATION_TEXT_SIZE], user[64];
+	char source[256], left[DURATION_TEXT_SIZE], user[64], volume[sizeof info->volumes + 4];
+	char *volumes = info->volumes, *name, *path;
 
 	table_init(&table, (const char *const[]){ "", "", NULL });
 	snprintf(source, sizeof source, "%s:%s", t->source.ops->name, info->id);
@@ -41,6 +53,10 @@ static enum err print_table(
 		add_fact(&table, "warning", info->warning);
 	if (*info->limits)
 		add_fact(&table, "limits", info->limits);
+	while ((name = next_volume(&volumes, &path))) {
+		snprintf(volume, sizeof volume, "%s on %s", name, path);
+		add_fact(&table, "volume", volume);
+	}
 	if (!t->config.account_only) {
 		add_fact(&table, "directory", info->root);
 		if (t->provider->no_helper) {
@@ -73,8 +89,22 @@ static void put_inside(
 	json_put_text(w, "shell", user_shell_auto(t->source.ops->caps));
 }
 
-static enum err print_object(
-	const struct target *t, const struct sandbox_info *info, struct error *e)
+/* A volume may be shown as a mount's root: PROVIDER:ID:PATH. */
+static void put_volumes(struct json_writer *w, char *volumes)
+{
+	char *name, *path;
+
+	json_put_open_list(w, "volumes");
+	while ((name = next_volume(&volumes, &path))) {
+		json_put_open(w, NULL);
+		json_put_text(w, "name", name);
+		json_put_text(w, "path", path);
+		json_put_close(w);
+	}
+	json_put_close_list(w);
+}
+
+static enum err print_object(const struct target *t, struct sandbox_info *info, struct error *e)
 {
 	AUTO_BUF struct buf json = BUF_INIT(JSON_MAX);
 	struct json_writer w = { .out = &json };
@@ -87,6 +117,8 @@ static enum err print_object(
 		json_put_text(&w, "warning", info->warning);
 	if (*info->limits)
 		json_put_text(&w, "limits", info->limits);
+	if (*info->volumes)
+		put_volumes(&w, info->volumes);
 	if (!t->config.account_only)
 		put_inside(&w, t, info);
 	json_put_close(&w);

@@ -56,10 +56,13 @@ static enum err print_object(const struct url_options *r, const struct buf *url,
 {
 	AUTO_BUF struct buf json = BUF_INIT(2 * URL_MAX);
 	struct json_writer w = { .out = &json };
+	size_t len = strcspn(buf_text(url), "\n");
 
 	json_put_open(&w, NULL);
 	json_put_integer(&w, "port", r->port);
-	json_put_text(&w, "url", buf_text(url));
+	json_put_bytes(&w, "url", buf_text(url), len);
+	if (len < url->len)
+		json_put_text(&w, "header", buf_text(url) + len + 1);
 	json_put_close(&w);
 	return print_json(&json, stdout, e);
 }
@@ -95,6 +98,7 @@ static enum err tell(const struct url_options *r, const struct ctl_common *commo
 	AUTO_TARGET struct target t = { 0 };
 	AUTO_BUF struct buf url = BUF_INIT(URL_MAX);
 	enum err kind = target_parse(&t, r->word, common, e);
+	int len;
 
 	if (!kind)
 		kind = target_reach_account(&t, e);
@@ -106,7 +110,10 @@ static enum err tell(const struct url_options *r, const struct ctl_common *commo
 		return target_explain(&t, kind, e);
 	if (common->json)
 		return print_object(r, &url, e);
-	say(stdout, "%s", buf_text(&url));
+	len = (int)strcspn(buf_text(&url), "\n");
+	say(stdout, "%.*s", len, buf_text(&url));
+	if (buf_text(&url)[len])
+		say(stdout, "%s", buf_text(&url) + len + 1);
 	return ERR_OK;
 }
 
@@ -123,7 +130,8 @@ const struct ctl_command ctl_url = {
 	.name = "url",
 	.arguments = "PROVIDER:ID [PORT]",
 	.summary = "Tell where a port of a sandbox is reached from outside",
-	.details = "Whether something listens on it is not asked. Without a port it tells the web "
+	.details = "Whether something listens on it is not asked. Of a private port a second line "
+		   "has the header that each request needs. Without a port it tells the web "
 		   "pages that the sandbox itself has, where it has some.",
 	.flags = CTL_JSON | CTL_ACCOUNT,
 	.argp = &(const struct argp){ .parser = take_word },

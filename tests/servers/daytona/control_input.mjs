@@ -106,6 +106,8 @@ export function checkCreate(wanted, snapshots) {
 	if (wanted.spot && !wanted.gpu)
 		throw badRequest("Spot is only supported for GPU sandboxes");
 	checkLifetimes(wanted, snapshots.classOf(wanted));
+	if ((wanted.volumes ?? []).some(({ volumeId, mountPath }) => !volumeId || !mountPath?.startsWith("/")))
+		throw badRequest("volumes must have a volumeId and an absolute mountPath");
 	return wanted;
 }
 

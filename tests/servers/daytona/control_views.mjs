@@ -42,7 +42,7 @@ export const sandboxView = (sandbox, proxyUrl) => ({
 	...common(sandbox),
 	env: sandbox.env,
 	networkBlockAll: sandbox.networkBlockAll ?? false,
-	volumes: [],
+	volumes: sandbox.volumes ?? [],
 	buildInfo: sandbox.buildInfo,
 	...(proxyUrl ? { toolboxProxyUrl: proxyUrl } : {}),
 });

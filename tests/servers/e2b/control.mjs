@@ -79,6 +79,8 @@ const create = (version) => async (context, req, res) => {
 		autoPauseMemory: wanted.autoPauseMemory ?? true,
 		autoResume: wanted.autoResume?.enabled ?? false,
 		...reachOf({ ...wanted.network, allow_internet_access: wanted.allow_internet_access }),
+		isPrivate: wanted.network?.allowPublicTraffic === false,
+		volumeMounts: wanted.volumeMounts ?? [],
 		secure,
 	}, timeoutS, context.templates.snapshot(wanted.templateID)?.folder);
 	sendJson(res, 201, createdView(sandbox));

@@ -20,7 +20,7 @@ const times = (sandbox) => ({
 export const createdView = (sandbox) => ({
 	...identity(sandbox),
 	...token(sandbox),
-	trafficAccessToken: null,
+	trafficAccessToken: sandbox.trafficToken ?? null,
 	domain: null,
 });
 
@@ -30,12 +30,14 @@ export const listedView = (sandbox) => ({
 	...MACHINE,
 	state: sandbox.state,
 	metadata: sandbox.metadata,
+	...(sandbox.volumeMounts?.length ? { volumeMounts: sandbox.volumeMounts } : {}),
 });
 
 export const detailView = (sandbox) => ({
 	...listedView(sandbox),
 	...token(sandbox),
 	domain: null,
+	...(sandbox.isPrivate ? { network: { allowPublicTraffic: false } } : {}),
 	lifecycle: { autoResume: sandbox.autoResume, onTimeout: sandbox.autoPause ? "pause" : "kill" },
 });
 

@@ -65,6 +65,8 @@ async function serve(context, req, res) {
 		return refuse(res, 409, { sandboxId: id, message: "The sandbox is still transitioning" });
 	if (sandbox?.state !== "running")
 		return refuse(res, 502, { sandboxId: id, message: "The sandbox was not found" });
+	if (port !== ENVD_PORT && sandbox.trafficToken && req.headers["e2b-traffic-access-token"] !== sandbox.trafficToken)
+		return refuse(res, 403, { sandboxId: id, message: "The traffic access token is missing or wrong" });
 	if (port !== ENVD_PORT)
 		return refuse(res, 502, { sandboxId: id, message: "The sandbox is running but port is not open", port });
 	if (ORCHESTRATOR_ONLY.has(req.url.replace(/\?.*$/s, "")))

@@ -56,7 +56,7 @@ async function create({ fleet, maxLengthS, hasSecure }) {
 const adminRoutes = (context) => ({
 	"POST /create": () => create(context),
 	"GET /received": (argument, query) => received(context.fleet.everyOne, query.get("contains")),
-	"GET /secrets": (id) => [named(context.fleet, id).token],
+	"GET /secrets": (id) => [named(context.fleet, id)].flatMap(({ token, trafficToken = [] }) => [token, trafficToken].flat()),
 	"GET /network": (id) => {
 		const { isCutOff, allowed } = named(context.fleet, id);
 		return { blocked: isCutOff, allowed: allowed.join(" ") };

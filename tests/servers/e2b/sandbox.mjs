@@ -1,8 +1,10 @@
 // One sandbox: its daemon, its lifetime, its states. running <-> paused, and at last gone.
 import { randomBytes } from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
 
 import { freeze } from "../lib/freeze.mjs";
-import { Guest } from "../lib/guest.mjs";
+import { Guest, ON_DISK } from "../lib/guest.mjs";
 import { featuresOf } from "./envd/versions.mjs";
 
 const USER = "user";
@@ -17,6 +19,17 @@ export class Sandbox extends Guest {
 		this.state = "starting";
 		this.version = place.version;
 		this.token = wanted.secure ? randomBytes(32).toString("hex") : undefined;
+		this.trafficToken = wanted.isPrivate ? randomBytes(32).toString("hex") : undefined;
+		(wanted.volumeMounts ?? []).forEach((mount) => this.makeVolume(mount.path));
+	}
+
+	// Only below what lies on the disk.
+	makeVolume(at) {
+		const directory = path.join(this.directory, at);
+		if (!ON_DISK.some((name) => at.startsWith(`/${name}/`)))
+			return;
+		fs.mkdirSync(directory, { recursive: true });
+		fs.chmodSync(directory, 0o777);
 	}
 
 	get globals() {
