@@ -106,7 +106,8 @@ static bool is_addressed(struct e2b *b, const char *base_url, const char *token,
 
 enum err e2b_adopt(struct e2b *b, const struct plane_sandbox *sandbox, struct error *e)
 {
-	unsigned features = envd_features(sandbox->envd_version);
+	unsigned features = envd_features(sandbox->envd_version) |
+		(sandbox->auto_resumes ? ENVD_AUTO_RESUMES : 0);
 	AUTO_FREE char *base_url = NULL;
 	struct daemon *d = NULL;
 	enum err kind;
@@ -134,6 +135,16 @@ static void note_seen(struct e2b *b, const struct plane_sandbox *sandbox)
 	pthread_mutex_unlock(&b->at.lock);
 }
 
+static bool resumes_by_itself(struct e2b *b)
+{
+	bool auto_resumes;
+
+	pthread_mutex_lock(&b->at.lock);
+	auto_resumes = b->seen.auto_resumes;
+	pthread_mutex_unlock(&b->at.lock);
+	return auto_resumes;
+}
+
 static enum err look(struct attachment *a, const struct call *call, struct attachment_view *view,
 	struct error *e)
 {
@@ -158,10 +169,12 @@ static enum err wake(struct attachment *a, const struct call *call, struct attac
 {
 	struct e2b *b = e2b_of(&a->base);
 	struct plane_sandbox sandbox;
+	bool auto_resumes = resumes_by_itself(b);
 	enum err kind = plane_wake(b->account.plane, call, a->id, b->lifetime_s, &sandbox, e);
 
 	if (kind)
 		return kind;
+	sandbox.auto_resumes = auto_resumes;
 	/* Connections from before the pause are dead, and only their silence would show it. */
 	http_drop_connections(b->account.http);
 	note_seen(b, &sandbox);
@@ -243,14 +256,34 @@ static enum err say_refused(const struct e2b *b, struct error *e)
 		b->at.user ? "; does the sandbox have the user that was asked for?" : "");
 }
 
+/* Where any request wakes the sandbox, a call that must not wake it asks for the state before. */
+static enum err check_awake(struct e2b *b, const struct call *call, struct error *e)
+{
+	bool must_not_wake = b->at.resume == RESUME_NEVER || (call && call->is_background);
+	struct attachment_view view;
+	enum err kind;
+
+	if (!must_not_wake || !resumes_by_itself(b))
+		return ERR_OK;
+	kind = attachment_look(&b->at, call, &view, e);
+	if (kind || view.life == ATTACHMENT_RUNS)
+		return kind;
+	return error_set(e, ERR_GONE, "e2b:%s is paused", b->at.id);
+}
+
 static enum err daemon_step(struct attachment *a, const struct call *call, void *context,
 	bool *is_done, struct error *e)
 {
 	const struct passage *p = context;
 	struct e2b *b = e2b_of(&a->base);
-	struct daemon *d = daemon_get(b);
-	enum err kind = p->step(d->envd, call, p->context, is_done, e);
+	struct daemon *d;
+	enum err kind = check_awake(b, call, e);
 
+	*is_done = false;
+	if (kind)
+		return kind;
+	d = daemon_get(b);
+	kind = p->step(d->envd, call, p->context, is_done, e);
 	daemon_put(b, d);
 	if (!b->account.plane)
 		*is_done = true; /* no service can say why the daemon does not answer */

@@ -43,7 +43,8 @@ struct plane_sandbox {
 	char volumes[SANDBOX_VOLUMES_SIZE]; /* as in struct sandbox_info */
 	char envd_version[32];              /* "0.6.13" */
 	enum sandbox_state state;
-	int64_t ends_s; /* seconds from now until the sandbox ends; -1: the answer lacks it */
+	bool auto_resumes; /* any request to the sandbox wakes it; not in answers that wake */
+	int64_t ends_s;    /* seconds from now until the sandbox ends; -1: the answer lacks it */
 };
 
 /* GET /sandboxes/ID: neither wakes the sandbox nor changes its end. */

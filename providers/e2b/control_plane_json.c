@@ -77,6 +77,7 @@ static enum err take_sandbox(
 	rest_volumes(rest_member(object, "volumeMounts"), "name", "path", out->volumes,
 		sizeof out->volumes);
 	out->state = state_of(object);
+	out->auto_resumes = rest_flag(rest_member(object, "lifecycle"), "autoResume", false);
 	out->ends_s = rest_seconds_until(text_of(object, "endAt"), now_s);
 	return kind;
 }

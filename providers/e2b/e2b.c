@@ -111,7 +111,9 @@ static enum err listen_step(
 	struct envd_outcome outcome;
 	enum err kind = envd_run(d, call, &command, NULL, pass_on, run, &outcome, e);
 
-	end_program(d, &outcome);
+	/* The signal would wake a sandbox that was paused, which is what ends a stream so. */
+	if (kind != ERR_UNREACHABLE || !envd_must_not_wake(d, call))
+		end_program(d, &outcome);
 	/* A stream that had output is not begun anew: the caller must list first. */
 	*is_done = run->has_output;
 	run->exit_code = outcome.exit_code;

@@ -60,6 +60,9 @@ struct envd_outcome {
 	bool may_have_run; /* false: the command certainly did not run */
 };
 
+/* Whether a call that nobody asked for would wake the sandbox, if it is paused. */
+bool envd_must_not_wake(const struct envd *d, const struct call *call);
+
 /*
  * Runs a command to its end, with an empty standard input. `started`, or NULL, is called with the
  * process's number before any output, and once more for each repetition: with RUN_REPEATABLE a

@@ -223,13 +223,19 @@ static enum err run_once(
 	return kind;
 }
 
+bool envd_must_not_wake(const struct envd *d, const struct call *call)
+{
+	return d->features & ENVD_AUTO_RESUMES && call && call->is_background;
+}
+
 enum err envd_run(struct envd *d, const struct call *call, const struct envd_command *command,
 	void (*started)(void *context, uint32_t pid), execute_sink sink, void *context,
 	struct envd_outcome *out, struct error *e)
 {
+	struct envd_command own = *command;
 	struct run r = { .d = d,
 		.call = call,
-		.command = command,
+		.command = &own,
 		.started = started,
 		.sink = sink,
 		.context = context,
@@ -239,6 +245,8 @@ enum err envd_run(struct envd *d, const struct call *call, const struct envd_com
 	enum err kind;
 
 	*out = (struct envd_outcome){ 0 };
+	if (envd_must_not_wake(d, call))
+		own.flags &= ~(unsigned)RUN_REPEATABLE;
 	kind = envd_start_request(&message, command, e);
 	if (kind != ERR_OK)
 		return kind;

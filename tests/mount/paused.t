@@ -43,4 +43,20 @@ for after in ${PAUSE_AFTER:-0 3}; do
 done
 # What the test server starts again keeps a copy of the mount, as long as it runs: the process ends with the script.
 ok "it is unmounted" tap_umount "$MNT"
+
+# Any request wakes such a sandbox, also one that nobody asked for.
+if [ "$PROVIDER" = e2b ]; then
+	tap_prefix="resumed by requests: "
+	SOURCE=e2b:$(vendor_request POST "$E2B_API_URL/v2/sandboxes" \
+		'{"templateID":"base","autoPause":true,"autoResume":{"enabled":true}}' | field_of sandboxID)
+	ok "it is mounted" "$SANDBOXFS" "$SOURCE" "$MNT"
+	echo text >"$MNT/file"
+	ok "paused right after use" ctl pause "$SOURCE"
+	ok "it stays so" stays_paused
+	is "until it is used" "$(deadline "$PATIENCE" cat "$MNT/file" 2>&1)" text
+	echo 1 >"$MNT/.sandbox/sync"
+	is "then it runs" "$(state)" running
+	ok "it is unmounted" tap_umount "$MNT"
+	ctl delete "$SOURCE"
+fi
 done_testing
