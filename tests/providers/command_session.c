@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* More than a pipe holds. */
 #define MUCH ((size_t)4 * 1024 * 1024)
@@ -139,5 +140,5 @@ Test(command_session, the_last_errors_of_a_kept_program_are_its_words)
 	struct error e = { 0 };
 
 	open_as(&s, "echo no such thing >&2; exit 1", SESSION_KEPT, "true", &e);
-	cr_expect(eq(str, session_words(&s), "no such thing\n"));
+	cr_expect(eq(str, (char *)session_words(&s), "no such thing\n"));
 }
