@@ -1,10 +1,12 @@
 #include "providers/local/cgroup.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/time.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +17,8 @@
 #define DIRECTORY (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 /* The period of cpu.max in microseconds: the kernel's default. */
 #define PERIOD_US 100000
+/* Killed processes leave their group within this time, or the group stays. */
+#define LEAVING_MS 5000
 
 static enum err unsupported(struct error *e, const char *why)
 {
@@ -38,21 +42,27 @@ static bool write_number(int dir, const char *file, int64_t number)
 	return write_file(dir, file, text);
 }
 
-/* Whether `word` is one of the blank-separated words in the file. */
-static bool has_word(int dir, const char *file, const char *word)
+/* Whether `word` stands between blanks and line ends in the file, read from its beginning. */
+static bool says(int fd, const char *word)
 {
-	AUTO_CLOSE int fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
 	size_t word_len = strlen(word);
 	char text[512];
-	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	ssize_t len = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
 
 	if (len < 0)
 		return false;
 	text[len] = 0;
 	for (const char *at = text; (at = strstr(at, word)); at += word_len)
-		if ((at == text || at[-1] == ' ') && strchr(" \n", at[word_len]))
+		if ((at == text || strchr(" \n", at[-1])) && strchr(" \n", at[word_len]))
 			return true;
 	return false;
+}
+
+static bool has_word(int dir, const char *file, const char *word)
+{
+	AUTO_CLOSE int fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
+
+	return says(fd, word);
 }
 
 /* ---- The place of the group ---- */
@@ -172,10 +182,35 @@ enum err cgroup_admit(const struct cgroup *c, pid_t pid, struct error *e)
 		: error_errno(e, errno, "a command's cgroup");
 }
 
+/* The last processes of a jail are still ending when its first one was waited for. */
+static void await_empty(int group)
+{
+	int64_t until = monotonic_ms() + LEAVING_MS, left = LEAVING_MS;
+	AUTO_CLOSE int fd = openat(group, "cgroup.events", O_RDONLY | O_CLOEXEC);
+	struct pollfd change = { .fd = fd, .events = POLLPRI };
+
+	/* The kernel tells of changes since the last reading by this descriptor. */
+	while (left > 0 && says(fd, "populated 1")) {
+		poll(&change, 1, (int)left);
+		left = until - monotonic_ms();
+	}
+}
+
+static void remove_group(const struct cgroup *c)
+{
+	AUTO_CLOSE int group = -1;
+
+	if (!unlinkat(c->parent, c->name, AT_REMOVEDIR) || errno != EBUSY)
+		return;
+	group = openat(c->parent, c->name, DIRECTORY | O_NOFOLLOW);
+	await_empty(group);
+	unlinkat(c->parent, c->name, AT_REMOVEDIR);
+}
+
 void cgroup_release(struct cgroup *c)
 {
 	if (c->name && c->parent >= 0)
-		unlinkat(c->parent, c->name, AT_REMOVEDIR);
+		remove_group(c);
 	cleanup_close(&c->procs);
 	cleanup_close(&c->parent);
 	free(c->name);

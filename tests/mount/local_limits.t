@@ -131,6 +131,7 @@ like "its ports are nobody's" "$(ctl url "$name" 8000 2>&1)" 'has no network of 
 like "a network that is two" "$(ctl create local --network host --block-network 2>&1)" \
 	"'--block-network' and '--network=host': one of them"
 ctl delete "$name"
+is "no cgroup of its is left" "$(find /sys/fs/cgroup -name "sandboxfs-${name#local:}-*" 2>/dev/null)" ""
 
 # ---- A disk of its own ---------------------------------------------------------------------------
 
