@@ -95,7 +95,7 @@ OBJ_GENERATED = $(GENERATED:build/%.c=$B/%.o)
 define layer
 $B/lib$(1).a: $$(call obj,$$(SRC_$(1))) $(if $(filter providers,$(1)),$$(OBJ_GENERATED))
 	@rm -f $$@
-	$$(call say,AR,$$@)ar rcs $$@ $$^
+	$$(call say,AR,$$@)ar rcs --thin $$@ $$^
 endef
 $(foreach l,providers cache fs,$(eval $(call layer,$l)))
 

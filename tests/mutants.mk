@@ -5,7 +5,7 @@
 #: make mutants         planted mistakes, each of which a test has to find (MUTANTS=--help)
 
 .PHONY: mutants mutant-mounts
-mutants: tests
+mutants: mutant-mounts $(TEST_LAYERS:%=$B/test-%)
 	$(Q)$(TEST_ENV) tests/mutants/run.py --build $B $(MUTANTS)
 
 # What the script of a mount needs; Criterion's programs take the longest to link and are left out.

@@ -22,11 +22,12 @@ enough. In place of `found by`, `equivalent: REASON` says why the change makes n
 anybody can see.
 
 The work is done in copies of the tree (build/mutants/1, 2, ...), which take the objects that are
-there, so that a mutant costs one compilation and the links. Each finder first runs on an unchanged
+there, so that a mutant costs one compilation and one link, or as many as a mount needs. Each finder first runs on an unchanged
 copy: a test that fails there finds nothing.
 """
 import argparse
 import collections
+import contextlib
 import fcntl
 import os
 import pathlib
@@ -43,7 +44,12 @@ import time
 TOP = pathlib.Path(__file__).resolve().parents[2]
 COPIES = TOP / "build/mutants"
 # Seconds of a finder, to which ten times what the finder took on the unchanged tree are added.
-LIMIT = 180
+LIMIT = 60
+# To compile and link one change takes a third of the processor's time so. Of the helper programs
+# only this machine's is made again.
+MAKE_ARGUMENTS = ["--no-print-directory", "WARN=-w", "WERROR=", "CFLAGS=-O0",
+                  "LDFLAGS=-Wl,-S" + " -fuse-ld=lld" * bool(shutil.which("ld.lld")),
+                  f"HELPER_MACHINES={os.uname().machine}"]
 KEYS = {"file", "function", "before", "after", "loses", "found by", "equivalent"}
 
 printing = threading.Lock()
@@ -67,6 +73,9 @@ class Mutant:
         self.finders = [f.strip() for f in fields.get("found by", "").split(" | ") if f.strip()]
         self.name = f"{table.name}:{first}: {fields.get('file')} {fields.get('function')}"
         self.log = f"{table.stem}-{first}"
+
+    def units(self):
+        return [f for f in self.finders if f.startswith("test-")]
 
     def check(self):
         wrong = self.fields.keys() - KEYS
@@ -185,12 +194,28 @@ class Copy:
         return self.make(sorted({t for f in finders for t in finder_targets(f, self.build)}), log)
 
     def make(self, targets, log):
+        return self.build_by(["make", "-j2", *MAKE_ARGUMENTS, *targets], log)
+
+    def build_by(self, command, log):
         with open(log, "a") as out:
-            # Of the helper programs only this machine's is made again.
-            command = ["make", "-j2", "--no-print-directory", "WARN=-w", "WERROR=",
-                       f"HELPER_MACHINES={os.uname().machine}", *targets]
             return subprocess.run(command, cwd=self.top, env=self.env, stdin=subprocess.DEVNULL,
                                   stdout=out, stderr=out).returncode == 0
+
+    def learn(self, mutants):
+        """The commands by which make(1) compiles what is planted and links the units."""
+        units = {t for m in mutants for f in m.units() for t in finder_targets(f, self.build)}
+        changed = [f"--what-if={m.fields['file']}" for m in mutants]
+        said = subprocess.run(["make", "-n", "V=1", *MAKE_ARGUMENTS, *changed, *sorted(units)],
+                              cwd=self.top, env=self.env, stdout=subprocess.PIPE, text=True)
+        self.commands = {found[1]: line for line in said.stdout.splitlines()
+                         if (found := re.search(r"^\S*cc\b.* -o (\S+)", line))}
+
+    def build_units(self, mutant, log):
+        """Compiles and links in place of make(1), which takes longer to look for what to do. The
+        libraries are thin: what is compiled is in them."""
+        programs = {finder_targets(f, self.build)[0] for f in mutant.units()}
+        commands = [self.commands.get(name) for name in (self.object_of(mutant), *programs)]
+        return all(commands) and self.build_by(["sh", "-ec", "\n".join(commands)], log)
 
     def run(self, finder, limit, log):
         """`passed`, `failed`, `hung` or `ran nothing`. A finder is ended at its first failure."""
@@ -229,7 +254,8 @@ class Copy:
                 verdict.append("ran nothing")
             if line.startswith(b"not ok") and verdict[-1] == "passed":
                 verdict.append("failed")
-                os.killpg(self.process.pid, signal.SIGTERM)
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self.process.pid, signal.SIGTERM)
 
     def end(self):
         """A script cleans up by itself, if it can; the rest is for `sweep`."""
@@ -270,29 +296,32 @@ class Copy:
         self.sweep()
         shutil.rmtree(self.scratch, ignore_errors=True)
 
+    def object_of(self, mutant):
+        path = pathlib.Path(mutant.fields["file"])
+        return f"{self.build}/{path.with_suffix('.o')}" if path.suffix == ".c" else None
+
     def plant(self, mutant, log):
         """Returns what takes the mistake back.
 
         The object of the unchanged source is kept, and stands for that source again afterwards, so
-        that a mutant costs one compilation. Therefore the object is made first: a source that
-        `refresh` brought is newer. The source is put back before the object: all else that was made
-        with the mistake, like the helper programs, is then older than the source and made again.
+        that a mutant costs one compilation. The source is put back before the object: all else that
+        was made with the mistake, like the helper programs, is then older than the source and made
+        again. The objects of a header are made again at once, before one of them is kept.
         """
         source = self.top / mutant.fields["file"]
-        name = f"{self.build}/{mutant.fields['file'].removesuffix('.c')}.o"
-        built, kept = self.top / name, self.top / f"{name}.kept"
+        name = self.object_of(mutant)
         old = source.read_bytes()
-        if source.suffix == ".c":
-            if not self.make([name], log):
-                raise RuntimeError(f"does not build unchanged, see {log}")
-            os.replace(built, kept)
+        if name:
+            os.replace(self.top / name, self.top / f"{name}.kept")
         source.write_text(mutant.mutated(old.decode()))
 
         def restore():
             source.write_bytes(old)
-            if kept.exists():
-                os.utime(kept)
-                os.replace(kept, built)
+            if name:
+                os.utime(self.top / f"{name}.kept")
+                os.replace(self.top / f"{name}.kept", self.top / name)
+            elif not self.make_finders(mutant.finders, log):
+                raise RuntimeError(f"does not build unchanged, see {log}")
 
         return restore
 
@@ -342,11 +371,21 @@ took = {}
 broken = set()
 
 
+def make_unchanged(copy, mutants):
+    log = COPIES / "logs" / f"unchanged-{copy.top.name}.log"
+    log.unlink(missing_ok=True)
+    objects = {copy.object_of(m) for m in mutants} - {None}
+    finders = {t for m in mutants for f in m.finders for t in finder_targets(f, copy.build)}
+    if not copy.make(sorted(objects | finders), log):
+        sys.exit(f"run.py: does not build unchanged, see {log}")
+    copy.learn(mutants)
+
+
 def try_finder(copy, finder, label):
     log = COPIES / "logs" / ("finder-" + re.sub(r"\W+", "-", finder) + ".log")
     log.unlink(missing_ok=True)
     began = time.monotonic()
-    verdict = copy.run(finder, 1200, log) if copy.make_finders([finder], log) else "not built"
+    verdict = copy.run(finder, 1200, log)
     took[finder] = time.monotonic() - began
     if verdict != "passed":
         failures.append(finder)
@@ -362,22 +401,30 @@ def try_mutant(copy, mutant, label):
     began = time.monotonic()
     restore = copy.plant(mutant, log)
     try:
-        if not copy.make_finders(mutant.finders, log):
+        found = copy.build_units(mutant, log) and find(copy, mutant.units(), log)
+        # All else is made only for what units have not found: the programs and the helper.
+        if not found and not copy.make_finders(mutant.finders, log):
             failures.append(mutant.name)
             say(f"{label} {mutant.name}: error: does not build, see {log}")
             return
-        for finder in mutant.finders:
-            verdict = copy.run(finder, LIMIT + 10 * took.get(finder, 0), log)
-            if verdict in ("failed", "hung"):
-                passed.append(mutant.name)
-                hung = ", which hung," if verdict == "hung" else ""
-                seconds = time.monotonic() - began
-                say(f"{label} {mutant.name}: found by {finder}{hung} after {seconds:.1f} s")
-                return
+        found = found or find(copy, mutant.finders, log)
     finally:
         restore()
-    failures.append(mutant.name)
-    say(f"{label} {mutant.name}: SURVIVED, see {log}\n\tloses: {mutant.fields['loses']}")
+    seconds = time.monotonic() - began
+    if found:
+        passed.append(mutant.name)
+        say(f"{label} {mutant.name}: found by {found} after {seconds:.1f} s")
+    else:
+        failures.append(mutant.name)
+        say(f"{label} {mutant.name}: SURVIVED, see {log}\n\tloses: {mutant.fields['loses']}")
+
+
+def find(copy, finders, log):
+    for finder in finders:
+        verdict = copy.run(finder, LIMIT + 10 * took.get(finder, 0), log)
+        if verdict in ("failed", "hung"):
+            return finder + ", which hung," * (verdict == "hung")
+    return None
 
 
 def main():
@@ -436,6 +483,7 @@ def run_all(run, chosen):
     try:
         for copy in copies:
             copy.refresh()
+            make_unchanged(copy, run)
         if not chosen.unchecked:
             in_copies(copies, try_finder, finders)
         in_copies(copies, try_mutant, [m for m in run if broken.isdisjoint(m.finders)])
