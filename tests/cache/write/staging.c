@@ -145,15 +145,20 @@ static void empty(struct inode *i)
 }
 
 /* Writes enough to leave at once; the text ends with `end`. */
-static void write_much(struct inode *i, char end)
+static void write_part(struct inode *i, uint64_t offset, char end)
 {
 	AUTO_FREE char *bytes = calloc(1, VERB_DATA_MAX + 1);
 	unsigned before = distant_applies(&far);
 
 	memset(bytes, 'm', VERB_DATA_MAX);
 	bytes[VERB_DATA_MAX - 1] = end;
-	distant_write(&far, i, 0, bytes);
+	distant_write(&far, i, offset, bytes);
 	distant_await_applies(&far, before + 1);
+}
+
+static void write_much(struct inode *i, char end)
+{
+	write_part(i, 0, end);
 }
 
 static void expect_much(const char *name, char end)
@@ -205,6 +210,31 @@ Test(staged, a_closed_file_keeps_the_mtime_that_was_shown_when_the_sandbox_has_i
 
 	cr_expect(eq(i64, there.tv_sec, shown.tv_sec));
 	cr_expect(eq(i64, there.tv_nsec, shown.tv_nsec));
+	cache_forget(far.cache, i, 1);
+}
+
+Test(staged, of_parts_that_arrive_in_another_order_the_close_keeps_the_mtime_that_was_shown)
+{
+	put_first("f", "old");
+	struct inode *i = distant_open(&far, "f");
+	unsigned first = distant_applies(&far) + 1;
+
+	distant_hold_applies(&far, true);
+	write_much(i, 'y');
+	struct timespec earlier = mtime_of(i);
+
+	write_part(i, VERB_DATA_MAX, 'z');
+	struct timespec shown = mtime_of(i);
+
+	cr_assert(not(time_equals(shown, earlier)));
+	distant_close(&far, i);
+	distant_pass_apply(&far, first + 1);
+	distant_await_over(&far);
+	distant_hold_applies(&far, false);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	cache_invalidate_all(far.cache);
+	i = await("f");
+	cr_expect(time_equals(mtime_of(i), shown));
 	cache_forget(far.cache, i, 1);
 }
 
