@@ -324,8 +324,8 @@ struct change_result {
 	 */
 	struct version before;
 	/*
-	 * RENAME: the version now of the regular file that path2 named before. All zero: it has no
-	 * other name.
+	 * RENAME: the version now of the regular file that path2 named before; was_over: after the
+	 * earlier run. All zero: it has no other name, or it is not known any more.
 	 */
 	struct version over;
 	/*

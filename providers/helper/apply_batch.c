@@ -25,11 +25,12 @@ static void refuse(struct change_result *result, enum err err, const char *why)
 }
 
 /* Fills in the result of a change that was made. */
-static void tell_present(struct work *w, struct version left)
+static void tell_present(struct work *w, const struct fate *fate)
 {
 	w->result->err = ERR_OK;
 	w->result->was_over = true;
-	w->result->left = left;
+	w->result->left = fate->left;
+	w->result->over = fate->over;
 	work_describe(w);
 }
 
@@ -50,7 +51,7 @@ static void tell_again(struct sequence *s, uint64_t number, struct work *w)
 		tell_refused(w, fate.err, fate.why);
 		return;
 	}
-	tell_present(w, fate.left);
+	tell_present(w, &fate);
 }
 
 /* Gives the error of a change that is refused before anything was begun. */
@@ -65,13 +66,15 @@ static enum err prepare(const struct apply_request *request, const struct change
 static enum err note_left(
 	struct sequence *s, uint64_t number, const struct change_result *r, struct error *e)
 {
-	const struct version left = {
-		.size = r->attr.size, .mtime = r->attr.mtime, .ctime = r->attr.ctime
-	};
+	struct fate fate = { .over = r->over };
 
-	if (!r->has_attr || !S_ISREG(r->attr.mode))
+	if (r->has_attr && S_ISREG(r->attr.mode))
+		fate.left = (struct version){
+			.size = r->attr.size, .mtime = r->attr.mtime, .ctime = r->attr.ctime
+		};
+	if (!fate.left.ctime.tv_sec && !fate.over.ctime.tv_sec)
 		return ERR_OK;
-	return sequence_leave(s, number, &left, e);
+	return sequence_leave(s, number, &fate, e);
 }
 
 /* Fails only where the record cannot be kept. */
@@ -163,7 +166,7 @@ static void tell_became(const struct root *r, const struct apply_request *reques
 	if (became)
 		tell_refused(&w, became, "");
 	else
-		tell_present(&w, (struct version){ 0 });
+		tell_present(&w, &(struct fate){ 0 });
 	work_release(&w);
 }
 

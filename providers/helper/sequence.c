@@ -178,8 +178,8 @@ static struct fate parse_fate(const char *text)
 
 	if (*text != '=')
 		fate.err = parse_refusal(text, &fate.why);
-	else
-		version_read(text, &fate.left);
+	else if ((text = version_read(text, &fate.left)) && *text)
+		version_read(text + 1, &fate.over);
 	return fate;
 }
 
@@ -251,12 +251,14 @@ enum err sequence_refuse(
 }
 
 enum err sequence_leave(
-	struct sequence *s, uint64_t number, const struct version *left, struct error *e)
+	struct sequence *s, uint64_t number, const struct fate *fate, struct error *e)
 {
-	char text[VERSION_TEXT_MAX], line[LINE_MAX_SIZE];
+	char left[VERSION_TEXT_MAX], over[VERSION_TEXT_MAX], line[LINE_MAX_SIZE];
 
-	version_write(left, text);
-	snprintf(line, sizeof line, "%" PRIu64 " %s\n", number, text);
+	version_write(&fate->left, left);
+	version_write(&fate->over, over);
+	snprintf(line, sizeof line, "%" PRIu64 " %s%s%s\n", number, left,
+		fate->over.ctime.tv_sec ? " " : "", fate->over.ctime.tv_sec ? over : "");
 	/* No part of a line may remain. */
 	if (add_line(s, line, NULL) && ftruncate(s->fd, s->end))
 		return journal_file_failed(e);

@@ -9,8 +9,8 @@
  *
  * The lines behind the first have the results of the last batch, in the order of their numbers;
  * older lines mean nothing. A refusal is "NUMBER @KIND SENTENCE". The version of a regular file
- * after a change is "NUMBER =SIZE MTIME CTIME" (version_text.h), where there was room for it. So
- * the record is right at every moment that a kill leaves behind: only the one change that is begun
+ * after a change is "NUMBER =SIZE MTIME CTIME" (version_text.h), where there was room for it. The
+ * version of the file that a rename took a name from follows it, behind a space. So the record is right at every moment that a kill leaves behind: only the one change that is begun
  * has to be examined (apply_again.c), whether it was made.
  *
  * The record is locked with flock(2) while a batch is applied: a batch that is sent again waits for
@@ -64,6 +64,7 @@ struct fate {
 	enum err err;
 	const char *why;     /* sentence of a refusal; points into the record */
 	struct version left; /* version that a change left; all zero: not known */
+	struct version over; /* RENAME: change_result.over of then; all zero: not known */
 };
 
 /* The result of a change that is over; to be called in the order of the numbers. */
@@ -74,8 +75,8 @@ enum err sequence_begin(
 	struct sequence *s, uint64_t number, const struct before *before, struct error *e);
 enum err sequence_refuse(
 	struct sequence *s, uint64_t number, enum err err, const char *why, struct error *e);
-/* Records the version that a change left. Without room for it nothing is recorded. */
+/* Records the versions that a change left. Without room for them nothing is recorded. */
 enum err sequence_leave(
-	struct sequence *s, uint64_t number, const struct version *left, struct error *e);
+	struct sequence *s, uint64_t number, const struct fate *fate, struct error *e);
 /* Called after the last change of a batch. */
 enum err sequence_end(struct sequence *s, uint64_t number, struct error *e);

@@ -10,7 +10,7 @@ void version_write(const struct version *v, char out[VERSION_TEXT_MAX])
 		v->ctime.tv_nsec);
 }
 
-bool version_read(const char *text, struct version *out)
+const char *version_read(const char *text, struct version *out)
 {
 	long long mtime, ctime;
 	int end = -1;
@@ -18,11 +18,11 @@ bool version_read(const char *text, struct version *out)
 	*out = (struct version){ 0 };
 	if (sscanf(text, "=%" SCNu64 " %lld.%9ld %lld.%9ld%n", &out->size, &mtime,
 		    &out->mtime.tv_nsec, &ctime, &out->ctime.tv_nsec, &end) != 5 ||
-		text[end]) {
+		(text[end] && text[end] != ' ')) {
 		*out = (struct version){ 0 };
-		return false;
+		return NULL;
 	}
 	out->mtime.tv_sec = (time_t)mtime;
 	out->ctime.tv_sec = (time_t)ctime;
-	return true;
+	return text + end;
 }

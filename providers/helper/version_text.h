@@ -9,5 +9,8 @@
 #define VERSION_TEXT_MAX 96
 
 void version_write(const struct version *v, char out[VERSION_TEXT_MAX]);
-/* false: the text is no version. Fractions have nine digits, as stat(1) writes them. */
-bool version_read(const char *text, struct version *out);
+/*
+ * Returns the text behind the version. NULL: the text is no version, and *out is all zero.
+ * Fractions have nine digits, as stat(1) writes them.
+ */
+const char *version_read(const char *text, struct version *out);

@@ -672,6 +672,17 @@ Test(three_steps, a_file_that_moved_before_a_kill_without_an_answer_is_the_file_
 	EXPECT_SOUND(plans);
 }
 
+Test(three_steps, a_file_that_changed_places_before_a_kill_without_an_answer_is_that_file)
+{
+	static const struct plan plans[] = {
+		{ { EXCHANGES, APPENDS, SETS_MODE }, .ending = KILLED_TWICE, .rewritten = FILES },
+		{ { EXCHANGES, MOVES_DIR, APPENDS }, .ending = KILLED_TWICE, .rewritten = FILES },
+		{ { COPIES, EXCHANGES, OVERWRITES }, .ending = KILLED_TWICE, .rewritten = FILES },
+	};
+
+	EXPECT_SOUND(plans);
+}
+
 Test(three_steps, a_file_that_others_wrote_and_that_moved_twice_before_a_kill_is_theirs)
 {
 	static const struct plan plans[] = {
