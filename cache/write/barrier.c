@@ -252,11 +252,12 @@ static enum err await_recovered_locked(
 
 enum err writeback_await_replay(struct writeback *p, const struct call *call, struct error *e)
 {
-	if (!writeback_has_replay(p))
+	if (!p || atomic_load(&p->is_replayed))
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
 	enum err kind = await_recovered_locked(p, call, e);
 
+	atomic_store(&p->is_replayed, !kind);
 	pthread_mutex_unlock(&p->lock);
 	return kind;
 }

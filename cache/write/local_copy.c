@@ -34,15 +34,23 @@ static uint64_t bytes_to_copy(struct cache *c, struct inode *from, uint64_t offs
 	return len < attr.size - offset ? len : attr.size - offset;
 }
 
+void local_show_copied(
+	struct cache *c, const struct change *change, struct inode *to, struct timespec now)
+{
+	const struct tree_local_effect f = {
+		.now = now, .begin = change->offset2, .end = change->offset2 + change->length
+	};
+
+	tree_apply_local(c->tree, to, &f);
+}
+
 static enum err queue_copy_locked(struct writeback *p, struct inode *from, struct inode *to,
 	struct change *change, struct error *e)
 {
 	struct tree *t = p->cache->tree;
 	struct attr attr;
 	const struct change_about about = { .scope.inodes = { to, from }, .target = to };
-	const struct tree_local_effect f = { .now = writeback_stamp_locked(p, to, change),
-		.begin = change->offset2,
-		.end = change->offset2 + change->length };
+	const struct timespec now = writeback_stamp_locked(p, to, change);
 	AUTO_TREE_PATH struct tree_path path = { 0 };
 	bool is_replacement;
 	struct op *q;
@@ -60,7 +68,7 @@ static enum err queue_copy_locked(struct writeback *p, struct inode *from, struc
 	q->is_replacement = is_replacement;
 	q->may_wait = true;
 	writeback_staged_more_locked(to, change->length);
-	tree_apply_local(t, to, &f);
+	local_show_copied(p->cache, change, to, now);
 	return ERR_OK;
 }
 

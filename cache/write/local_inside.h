@@ -55,12 +55,23 @@ enum err local_show_made_locked(struct writeback *p, struct op *q, const struct 
 void local_show_entry(
 	struct cache *c, const struct call *call, struct inode *dir, const struct create_args *m);
 
+/* Each applies one whole change. `q` is the op of the change, where it gives a file a name. */
+void local_show_removed(struct cache *c, struct inode *dir, const char *name, struct inode *target,
+	enum change_op op);
+void local_show_linked(
+	struct cache *c, struct op *q, struct inode *i, struct inode *dir, const char *name);
+void local_show_copied(
+	struct cache *c, const struct change *change, struct inode *to, struct timespec now);
+
 struct local_move {
 	struct inode *dir, *dir2, *moved, *replaced; /* moved, replaced: pinned, or NULL */
 	const char *name, *name2;
 	uint32_t flags;
 };
 
+struct change_about local_about_move(const struct local_move *m);
+/* The queued op `q` moves these names. */
+void local_note_moved(struct cache *c, struct op *q, const struct local_move *m);
 void local_show_renamed(struct cache *c, const struct local_move *m);
 /* Whether a directory moves: ops known by a path below it would not find their files again. */
 bool local_moves_dir(struct cache *c, const struct local_move *m);

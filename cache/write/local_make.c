@@ -231,6 +231,16 @@ enum err local_make(struct cache *c, const struct call *call, struct inode *dir,
 
 /* ---- Linking ---- */
 
+void local_show_linked(
+	struct cache *c, struct op *q, struct inode *i, struct inode *dir, const char *name)
+{
+	q->moved[0] = i;
+	tree_mark_unsynced(c->tree, i, 1);
+	tree_named(c->tree, dir, name, i, TREE_HELD);
+	local_show_links(c, i, 1);
+	local_show_dir(c, dir, 0);
+}
+
 static enum err link_locked(
 	struct writeback *p, struct inode *i, struct inode *dir, const char *name, struct error *e)
 {
@@ -255,14 +265,9 @@ static enum err link_locked(
 	change.version = writeback_version_of_file_locked(p, i);
 	if (!kind)
 		kind = writeback_add_locked(p, &change, &about, &q, e);
-	if (kind)
-		return kind;
-	q->moved[0] = i;
-	tree_mark_unsynced(c->tree, i, 1);
-	tree_named(c->tree, dir, name, i, TREE_HELD);
-	local_show_links(c, i, 1);
-	local_show_dir(c, dir, 0);
-	return ERR_OK;
+	if (!kind)
+		local_show_linked(c, q, i, dir, name);
+	return kind;
 }
 
 /*

@@ -10,6 +10,14 @@
 
 /* ---- Removing ---- */
 
+void local_show_removed(struct cache *c, struct inode *dir, const char *name, struct inode *target,
+	enum change_op op)
+{
+	tree_unnamed(c->tree, dir, name);
+	local_show_links(c, target, -1);
+	local_show_dir(c, dir, op == CHANGE_RMDIR ? -1 : 0);
+}
+
 /* An open file gets its staging name here. The close of its last handle is handled elsewhere. */
 static enum err unlink_locked(struct writeback *p, struct inode *dir, const char *name,
 	struct inode *target, struct change *change, struct error *e)
@@ -38,11 +46,8 @@ static enum err unlink_locked(struct writeback *p, struct inode *dir, const char
 		tree_mark_unsynced(c->tree, target, 1);
 		tree_staged(c->tree, target, take(staged));
 	}
-	if (!kind) {
-		tree_unnamed(c->tree, dir, name);
-		local_show_links(c, target, -1);
-		local_show_dir(c, dir, change->op == CHANGE_RMDIR ? -1 : 0);
-	}
+	if (!kind)
+		local_show_removed(c, dir, name, target, change->op);
 	if (is_cancelled)
 		writeback_drop_locked(p, target);
 	if (change->op == CHANGE_UNLINK)

@@ -51,27 +51,35 @@ static void release_moved(struct writeback *p, const struct local_move *m)
 		writeback_release_locked(p, m->replaced);
 }
 
-static enum err queue_rename_locked(
-	struct writeback *p, const struct local_move *m, struct change *change, struct error *e)
+struct change_about local_about_move(const struct local_move *m)
 {
-	struct cache *c = p->cache;
-	const struct change_about about = { .scope.inodes = { m->dir, m->dir2, m->moved,
-						    m->replaced },
+	return (struct change_about){ .scope.inodes = { m->dir, m->dir2, m->moved, m->replaced },
 		.target = m->moved,
 		.dir = m->dir,
 		.dir2 = m->dir2 };
+}
+
+void local_note_moved(struct cache *c, struct op *q, const struct local_move *m)
+{
+	q->moved[0] = m->moved;
+	q->moved[1] = m->replaced;
+	for (int n = 0; n < 2; n++)
+		if (q->moved[n])
+			tree_mark_unsynced(c->tree, q->moved[n], 1);
+}
+
+static enum err queue_rename_locked(
+	struct writeback *p, const struct local_move *m, struct change *change, struct error *e)
+{
+	const struct change_about about = local_about_move(m);
 	struct op *q;
 	enum err kind = writeback_add_locked(p, change, &about, &q, e);
 
 	if (kind)
 		return kind;
-	q->moved[0] = m->moved;
-	q->moved[1] = m->replaced;
 	q->may_replace = change->flags & CHANGE_NOREPLACE && !(m->flags & CHANGE_NOREPLACE);
-	for (int n = 0; n < 2; n++)
-		if (q->moved[n])
-			tree_mark_unsynced(c->tree, q->moved[n], 1);
-	q->is_barrier = local_moves_dir(c, m);
+	q->is_barrier = local_moves_dir(p->cache, m);
+	local_note_moved(p->cache, q, m);
 	return ERR_OK;
 }
 

@@ -308,13 +308,19 @@ static struct inode *find_file(struct binding *b, const struct op *q, bool *is_r
 		tree_pin(b->tree, tree_root(b->tree));
 		return tree_root(b->tree);
 	}
+	/* A sync leaves any file as it is. */
 	bool is = find_place(b, c->path, &any, &at) && at.there &&
-		is_file(b, at.there, &c->target, &c->version);
+		(c->op == CHANGE_SYNC || is_file(b, at.there, &c->target, &c->version));
 
 	tree_unpin(b->tree, at.dir);
 	if (!is)
 		tree_unpin(b->tree, at.there);
 	return is ? at.there : NULL;
+}
+
+static struct timespec time_of(struct binding *b, const struct change *c)
+{
+	return c->set & SET_MTIME ? c->mtime : cache_time_of_change(b->cache);
 }
 
 static void show_attributes(struct binding *b, struct op *q, struct inode *i)
@@ -343,10 +349,29 @@ static bool bind_to_file(struct binding *b, struct op *q)
 	q->is_replacement = is_bound && is_replacement;
 	if (is_bound && c->op == CHANGE_SETATTR)
 		show_attributes(b, q, i);
-	else if (is_bound)
-		writeback_show_contents_locked(
-			b->p, i, c, c->set & SET_MTIME ? c->mtime : cache_time_of_change(b->cache));
+	else if (is_bound && c->op != CHANGE_SYNC)
+		writeback_show_contents_locked(b->p, i, c, time_of(b, c));
 	tree_unpin(b->tree, i);
+	return is_bound;
+}
+
+static bool bind_copy(struct binding *b, struct op *q)
+{
+	const struct change *c = &q->change;
+	const struct staged *s = find_staged(b, c->path2);
+	struct inode *to = s ? s->inode : NULL;
+	static const struct expect any;
+	struct place from = { 0 };
+	bool is_bound = to && find_place(b, c->path, &any, &from) && from.there &&
+		is_file(b, from.there, &c->target, &c->version);
+	const struct change_about about = { .scope.inodes = { to, from.there }, .target = to };
+
+	is_bound = is_bound && writeback_bind_locked(b->p, q, &about);
+	if (is_bound) {
+		q->is_replacement = s->is_over;
+		local_show_copied(b->cache, c, to, time_of(b, c));
+	}
+	leave_place(b, &from);
 	return is_bound;
 }
 
@@ -374,11 +399,8 @@ static bool bind_removal(struct binding *b, struct op *q)
 	};
 
 	is_bound = is_bound && writeback_bind_locked(b->p, q, &about);
-	if (is_bound) {
-		tree_unnamed(b->tree, at.dir, at.name);
-		local_show_links(b->cache, at.there, -1);
-		local_show_dir(b->cache, at.dir, q->change.op == CHANGE_RMDIR ? -1 : 0);
-	}
+	if (is_bound)
+		local_show_removed(b->cache, at.dir, at.name, at.there, q->change.op);
 	leave_place(b, &at);
 	return is_bound;
 }
@@ -390,33 +412,26 @@ static bool may_replace(struct binding *b, const struct op *q, struct inode *i)
 
 	if (!i || c->flags & CHANGE_NOREPLACE)
 		return !i && c->flags & CHANGE_NOREPLACE;
-	return !local_is_dir(b->cache, i) && is_file(b, i, &q->over, &c->version2);
+	return (op_exchanges(q) || !local_is_dir(b->cache, i)) &&
+		is_file(b, i, &q->over, &c->version2);
 }
 
 static bool may_rename(struct binding *b, const struct op *q, const struct local_move *m)
 {
 	const struct change *c = &q->change;
 
-	return m->moved && m->moved != m->replaced && !(c->flags & CHANGE_EXCHANGE) && !c->keep &&
+	return m->moved && m->moved != m->replaced &&
 		is_file(b, m->moved, &c->target, &c->version) && may_replace(b, q, m->replaced) &&
 		local_are_movable(b->cache, m);
 }
 
 static bool bind_move(struct binding *b, struct op *q, const struct local_move *m)
 {
-	const struct change_about about = { .scope.inodes = { m->dir, m->dir2, m->moved,
-						    m->replaced },
-		.target = m->moved,
-		.dir = m->dir,
-		.dir2 = m->dir2 };
+	const struct change_about about = local_about_move(m);
 
 	if (!may_rename(b, q, m) || !writeback_bind_locked(b->p, q, &about))
 		return false;
-	q->moved[0] = m->moved;
-	q->moved[1] = m->replaced;
-	for (int n = 0; n < 2; n++)
-		if (q->moved[n])
-			tree_mark_unsynced(b->tree, q->moved[n], 1);
+	local_note_moved(b->cache, q, m);
 	local_show_renamed(b->cache, m);
 	return true;
 }
@@ -434,11 +449,12 @@ static bool bind_rename(struct binding *b, struct op *q)
 		.name = from.name,
 		.name2 = to.name,
 		.flags = c->flags };
+	struct inode *exchanged = op_exchanges(q) ? m.replaced : NULL;
 
 	if (is_bound) {
-		tree_move_begins(b->tree, m.moved, NULL);
+		tree_move_begins(b->tree, m.moved, exchanged);
 		is_bound = bind_move(b, q, &m);
-		tree_move_ends(b->tree, m.moved, NULL);
+		tree_move_ends(b->tree, m.moved, exchanged);
 	}
 	leave_place(b, &from);
 	leave_place(b, &to);
@@ -458,13 +474,8 @@ static bool bind_link(struct binding *b, struct op *q)
 	};
 
 	is_bound = is_bound && writeback_bind_locked(b->p, q, &about);
-	if (is_bound) {
-		q->moved[0] = from.there;
-		tree_mark_unsynced(b->tree, from.there, 1);
-		tree_named(b->tree, to.dir, to.name, from.there, TREE_HELD);
-		local_show_links(b->cache, from.there, 1);
-		local_show_dir(b->cache, to.dir, 0);
-	}
+	if (is_bound)
+		local_show_linked(b->cache, q, from.there, to.dir, to.name);
 	leave_place(b, &from);
 	leave_place(b, &to);
 	return is_bound;
@@ -472,23 +483,16 @@ static bool bind_link(struct binding *b, struct op *q)
 
 /* ---- Ops that are sent by their names ---- */
 
-static bool is_supported(const struct op *q)
+/* A file without a name stays in staging for a handle of the earlier mount, which nobody has. */
+static bool is_for_handle(const struct op *q)
 {
 	const struct change *c = &q->change;
 
 	switch (c->op) {
-	case CHANGE_CREATE:
-	case CHANGE_MKDIR:
-	case CHANGE_MKNOD:
-	case CHANGE_SYMLINK:
-	case CHANGE_WRITE:
-	case CHANGE_APPEND:
-	case CHANGE_SETATTR:
-	case CHANGE_LINK: return true;
 	case CHANGE_UNLINK:
-	case CHANGE_RMDIR: return !c->path2 && !path_is_staged(c->path);
-	case CHANGE_PLACE: return !(c->flags & CHANGE_EXCHANGE);
-	case CHANGE_RENAME: return !(c->flags & CHANGE_EXCHANGE) && !c->keep;
+	case CHANGE_RMDIR: return c->path2 || path_is_staged(c->path);
+	case CHANGE_PLACE: return c->flags & CHANGE_EXCHANGE;
+	case CHANGE_RENAME: return c->keep;
 	default: return false;
 	}
 }
@@ -512,7 +516,7 @@ uint64_t writeback_last_by_name(struct writeback *p)
 	struct op *q;
 
 	TAILQ_FOREACH(q, &p->queue, link)
-	if (is_begun(&b, q) || q->sequence || q->outcome_unknown || !is_supported(q))
+	if (is_begun(&b, q) || q->sequence || q->outcome_unknown || is_for_handle(q))
 		last = q->order;
 	tdestroy(b.files, free);
 	return last;
@@ -535,7 +539,9 @@ static bool bind_one(struct binding *b, struct op *q)
 	case CHANGE_PLACE: return bind_place(b, q);
 	case CHANGE_WRITE:
 	case CHANGE_APPEND:
-	case CHANGE_SETATTR: return bind_to_file(b, q);
+	case CHANGE_SETATTR:
+	case CHANGE_SYNC: return bind_to_file(b, q);
+	case CHANGE_COPY: return bind_copy(b, q);
 	case CHANGE_UNLINK:
 	case CHANGE_RMDIR: return bind_removal(b, q);
 	case CHANGE_RENAME: return bind_rename(b, q);
@@ -547,9 +553,13 @@ static bool bind_one(struct binding *b, struct op *q)
 /* `failures` is of no attempt: the versions are checked, since the call is long ago. */
 static void become_ordinary(struct writeback *p, struct op *q)
 {
+	const struct local_move m = {
+		.moved = q->moved[0], .replaced = q->moved[1], .flags = q->change.flags
+	};
+
 	writeback_leave_named_locked(q);
 	q->is_recovered = q->is_urgent = false;
-	q->is_barrier = q->change.op == CHANGE_RENAME && local_is_dir(p->cache, q->about.target);
+	q->is_barrier = q->change.op == CHANGE_RENAME && local_moves_dir(p->cache, &m);
 	q->failures = UINT64_MAX;
 	q->order = ++p->orders;
 }

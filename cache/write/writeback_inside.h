@@ -11,6 +11,7 @@
 #include "providers/base/call.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /*
  * Limits, in bytes. WRITEBACK_WRITE_MAX is FUSE's largest request. A batch keeps a link of 100
@@ -155,6 +156,7 @@ struct writeback {
 	uint64_t orders;    /* orders given out so far */
 	uint64_t recovered; /* the last order of an op of an earlier mount */
 	bool is_recovering; /* an op of an earlier mount, or in place of one, is not answered */
+	atomic_bool is_replayed; /* no call waits for these ops any more: read without the lock */
 	enum binding_state binding;
 	uint64_t by_name_to; /* the last order of an op that is sent without being bound */
 	unsigned bindings;   /* attempts so far */

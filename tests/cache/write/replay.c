@@ -1293,6 +1293,83 @@ Test(recover, what_had_not_left_is_shown_before_it_is_sent)
 	cr_expect(eq(u64, distant_failed(&far), 0));
 }
 
+static uint64_t size_of(struct inode *i)
+{
+	struct attr attr;
+
+	tree_attr(far.cache->tree, i, &attr);
+	return attr.size;
+}
+
+static void copy_text(struct inode *dir, const char *from, const char *to, uint64_t len)
+{
+	const struct create_args file = { .op = CHANGE_CREATE, .mode = 0640, .opens = true };
+	struct inode *source = entry_of(dir, from);
+	struct cache_entry made;
+	uint64_t copied;
+	bool keep;
+
+	cr_assert(eq(int, cache_open(far.cache, NULL, source, O_RDONLY, &keep, NULL), ERR_OK));
+	cr_assert(eq(int, cache_make(far.cache, NULL, dir, to, &file, &made, NULL), ERR_OK));
+	cr_assert(eq(int, cache_open_made(far.cache, NULL, &made, O_RDWR, NULL), ERR_OK));
+	cr_assert(eq(int, cache_copy(far.cache, NULL, source, 0, made.inode, 0, len, &copied, NULL),
+		ERR_OK));
+	cache_close(far.cache, made.inode);
+	cache_close(far.cache, source);
+}
+
+Test(recover, an_exchange_and_a_copy_that_had_not_left_are_shown_before_they_are_sent)
+{
+	struct inode *root;
+
+	scratch_write_text(&far.scratch, "one", "of one");
+	scratch_write_text(&far.scratch, "two", "of two, longer");
+	remount_waiting();
+	root = cache_root(far.cache);
+	copy_text(root, "one", "copy", 6);
+	cr_assert(eq(int,
+		cache_rename(far.cache, NULL, root, "one", root, "two", CHANGE_EXCHANGE, NULL),
+		ERR_OK));
+	unsigned before = remount_unheard();
+
+	root = cache_root(far.cache);
+	cr_expect(eq(u64, size_of(entry_of(root, "one")), 14));
+	cr_expect(eq(u64, size_of(entry_of(root, "two")), 6));
+	cr_expect(eq(u64, size_of(entry_of(root, "copy")), 6));
+	cr_expect(le(u32, distant_applies(&far), before + 1));
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	distant_expect_text(&far, "one", "of two, longer");
+	distant_expect_text(&far, "two", "of one");
+	distant_expect_text(&far, "copy", "of one");
+	cr_expect(eq(u64, distant_failed(&far), 0));
+}
+
+/* What the sync waited for had left. */
+Test(recover, what_stands_before_a_sync_is_shown_before_it_is_sent)
+{
+	const struct change mode = { .set = SET_MODE, .mode = 0600 };
+	struct inode *i;
+
+	scratch_write_text(&far.scratch, "f", "before");
+	remount_waiting();
+	i = open_there();
+	distant_hold_applies(&far, true);
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &mode, false, NULL), ERR_OK));
+	cr_assert(eq(int, cache_sync(far.cache, &brief, NULL), ERR_TIMEOUT));
+	make_text(cache_root(far.cache), "new", "new text");
+	cr_assert(eq(int, cache_fsync(far.cache, &brief, i, NULL), ERR_TIMEOUT));
+	unsigned before = remount_unheard();
+
+	distant_await_applies(&far, before + 1);
+	distant_pass_apply(&far, before + 1);
+	expect_shown(cache_root(far.cache), "new", "new text");
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	distant_expect_text(&far, "new", "new text");
+	cr_expect(eq(u64, distant_failed(&far), 0));
+}
+
 /* What others changed since is sent by its name, and refused; what is behind it is shown. */
 Test(recover, what_others_changed_since_stays_and_what_is_behind_it_is_shown)
 {
@@ -1327,6 +1404,21 @@ Test(recover, what_others_change_while_it_is_shown_is_not_overwritten)
 	cr_expect(ne(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
 	distant_expect_text(&far, "f", "theirs, and longer");
 	cr_expect(eq(u64, distant_failed(&far), 1));
+}
+
+/* Else each lookup and listing would wait for those who hold the lock. */
+Test(recover, no_call_asks_for_the_replay_once_it_is_over)
+{
+	struct writeback *p;
+	size_t count;
+
+	leave("f", "hello", 0);
+	distant_remount(&far, NULL);
+	p = far.cache->writeback;
+	cr_expect(eq(int, look(&patient, cache_root(far.cache), &count), ERR_OK));
+	pthread_mutex_lock(&p->lock);
+	cr_expect(eq(int, writeback_await_replay(p, NULL, NULL), ERR_OK));
+	pthread_mutex_unlock(&p->lock);
 }
 
 /* The mount ends while a sender waits for the entries of the directories. */
