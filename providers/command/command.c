@@ -21,42 +21,41 @@ static struct command *command_of(struct provider *p)
 static enum err take_answer(
 	void *context, bool is_error, const void *bytes, size_t len, struct error *e)
 {
-	struct buf *const *out = context;
-
-	(void)e;
-	buf_add(out[is_error], bytes, len);
+	(void)is_error, (void)e;
+	buf_add(context, bytes, len);
 	return ERR_OK;
 }
 
+/* No input at all ends as well: a program that reads some does not wait for it. */
 static enum err feed(
 	struct session *s, const struct call *call, const struct buf *input, struct error *e)
 {
-	enum err kind = session_send(s, call, input->bytes, input->len, e);
+	enum err kind = input ? session_send(s, call, input->bytes, input->len, e) : ERR_OK;
 
 	session_send_end(s);
 	return kind == ERR_UNREACHABLE ? ERR_OK
 				       : kind; /* the exit says why the program reads no more */
 }
 
+/* Standard error is kept, not followed: a program that only complains makes no progress. */
 static enum err ask(struct command *c, const struct call *call, const struct words *words, int file,
 	const struct buf *input, struct buf *out, struct error *e)
 {
 	AUTO_SESSION struct session s = SESSION_NONE;
-	struct buf *outputs[2] = { out, &s.said };
 	struct error why = { 0 };
 	int exit_code = 0;
 	enum err kind;
 
 	s.file = file;
-	kind = session_start(&s, words, c->asks_nobody ? SESSION_APART : 0, &why);
+	kind = session_start(&s, words, SESSION_KEPT | (c->asks_nobody ? SESSION_APART : 0), &why);
 	if (kind == ERR_NOT_FOUND)
 		return command_lacks(c, words->argv[0], e);
 	if (!out->max)
 		out->max = ANSWER_MAX;
-	if (!kind && input)
+	if (!kind)
 		kind = feed(&s, call, input, &why);
 	if (!kind)
-		kind = session_follow(&s, call, take_answer, outputs, &exit_code, &why);
+		kind = session_follow(&s, call, take_answer, out, &exit_code, &why);
 	if (!kind && exit_code)
 		kind = error_set(&why, ERR_UNREACHABLE, "%s ended with exit code %d",
 			words->argv[0], exit_code);

@@ -31,6 +31,7 @@ static const struct complaint complaints[] = {
 	{ "error: context ", ERR_INVALID, "see: kubectl config get-contexts" },
 	{ "error: the path ", ERR_INVALID, NULL },
 	{ "error validating", ERR_INVALID, NULL },
+	{ "no objects passed to create", ERR_INVALID, "--template takes a file with a manifest" },
 	{ "no matches for kind", ERR_INVALID, NULL },
 	{ "error parsing", ERR_INVALID, NULL },
 	{ "strict decoding error", ERR_INVALID, NULL },
@@ -56,13 +57,22 @@ static bool read_part(struct source *s, const char *text, const char *bytes)
 	return p->len && !strchr("-.@", *p->text);
 }
 
+/* AWS calls its contexts arn:aws:eks:REGION:ACCOUNT:cluster/NAME. */
+size_t kubernetes_context_len(const char *text)
+{
+	size_t arn = strspn(text, CONTEXT_BYTES ":");
+	size_t before = !strncmp(text, "arn:", 4) && text[arn] == '/' ? arn + 1 : 0;
+
+	return before + strspn(text + before, CONTEXT_BYTES);
+}
+
 /* An "@" belongs to a context, or to the text behind the last name. */
 static bool read_source(struct source *s, const char *text)
 {
-	bool is_good;
+	size_t len = kubernetes_context_len(text);
+	bool is_good = len && !strchr("-.@", *text);
 
-	*s = (struct source){ 0 };
-	is_good = read_part(s, text, CONTEXT_BYTES);
+	*s = (struct source){ .parts = { { text, (int)len } }, .count = 1, .len = len };
 	while (is_good && text[s->len] == '/' && s->count < PARTS_MAX) {
 		s->len++;
 		is_good = read_part(s, text, NAME_BYTES);

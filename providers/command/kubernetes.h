@@ -19,6 +19,9 @@ struct json_object;
 #define CONTEXT_BYTES NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZ_@"
 #define PARTS_MAX     4
 
+/* The length of the context that `text` begins with. */
+size_t kubernetes_context_len(const char *text);
+
 /* The name of Sandboxes for kubectl. */
 #define SANDBOXES "sandboxes.agents.x-k8s.io"
 

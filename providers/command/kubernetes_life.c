@@ -17,6 +17,8 @@
 #define QUESTION_MAX ((size_t)1024)
 /* "@" and a UID, which is a UUID. */
 #define UID_LEN 37
+/* A context and a slash in an ID; a longer one is left out. */
+#define CONTEXT_MAX 128
 /* How long kubectl may be silent that deletes what was just made. */
 #define REFUSE_MS 10000
 
@@ -25,14 +27,14 @@
  * another one.
  */
 static enum err enter(struct command *c, const struct provider_config *cfg, const struct call *call,
-	char context[64], struct error *e)
+	char context[CONTEXT_MAX], struct error *e)
 {
 	AUTO_BUF struct buf answer = { 0 };
 	enum err kind = kubernetes_ask(c, call, false, NULL, &answer,
 		(const char *const[]){ "config", "view", "-ojsonpath={.current-context}", NULL },
 		e);
 	const char *text = buf_text(&answer);
-	bool is_part = !text[strspn(text, CONTEXT_BYTES)];
+	bool is_part = !text[kubernetes_context_len(text)];
 
 	if (kind)
 		return kind;
@@ -40,7 +42,8 @@ static enum err enter(struct command *c, const struct provider_config *cfg, cons
 		words_add(&c->options, "--context=%s", text);
 	if (cfg->app)
 		words_add(&c->options, "--namespace=%s", cfg->app);
-	if (!is_part || snprintf(context, 64, "%s%s", text, *text ? "/" : "") >= 64)
+	if (!is_part ||
+		snprintf(context, CONTEXT_MAX, "%s%s", text, *text ? "/" : "") >= CONTEXT_MAX)
 		*context = 0;
 	return words_check(&c->options, e);
 }
@@ -123,7 +126,7 @@ enum err kubernetes_create(
 	AUTO_ATTACHMENT struct command *c = NULL;
 	AUTO_JSON struct json_object *object = NULL;
 	AUTO_BUF struct buf answer = { 0 };
-	char name[128], context[64];
+	char name[128], context[CONTEXT_MAX];
 	enum err kind = life_open(&c, &kubernetes_provider, &kubernetes_transport, cfg, e);
 
 	if (!kind)
@@ -241,7 +244,7 @@ enum err kubernetes_list(const struct provider_config *cfg, const struct call *c
 	sandbox_sink sink, void *context, struct error *e)
 {
 	AUTO_ATTACHMENT struct command *c = NULL;
-	char place[64];
+	char place[CONTEXT_MAX];
 	const struct listing l = { place, sink, context };
 	enum err kind = life_open(&c, &kubernetes_provider, &kubernetes_transport, cfg, e);
 

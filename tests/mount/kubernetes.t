@@ -52,6 +52,10 @@ is "another container" "$(where kubernetes:demos/web-0/two)" "$PWD/two"
 is "another directory" "$(where "kubernetes:demos/web-0/two:$PWD/far")" "$PWD/far"
 is "another context" "$(where kubernetes:other@far/demos/far-0)" "$PWD/far"
 is "all four" "$(where kubernetes:kind/demos/web-0/two)" "$PWD/two"
+AWS=arn:aws:eks:eu-west-1:123456789012:cluster/blue
+pod aws-0 context="\"$AWS\"" containers="{\"main\": $(container "$PWD/far"), \"two\": $(container "$PWD/two")}"
+is "a context of AWS, which has colons and a slash" "$(where "kubernetes:$AWS/demos/aws-0")" "$PWD/far"
+is "with all else" "$(where "kubernetes:$AWS/demos/aws-0/two@aws-0-1:$PWD/far")" "$PWD/far"
 is "its UID, too" "$(where kubernetes:demos/web-0/two@web-0-1)" "$PWD/two"
 pod web-0 default='"two"'
 is "the container that the pod says" "$(where kubernetes:demos/web-0)" "$PWD/two"
@@ -143,6 +147,14 @@ is "is deleted" "$(listed)" ""
 says "what sandboxfs did not make is not" 1 \
 	"sandboxctl: kubernetes:demos/web-0 was not made by sandboxfs; remove it with: kubectl delete pod --namespace=demos web-0" \
 	ctl delete kubernetes:demos/web-0
+mkdir chatty
+printf '#!/bin/sh\nwhile echo complains >&2; do sleep 0.1; done\n' >chatty/kubectl
+chmod 755 chatty/kubectl
+like "a kubectl that only complains is given up" \
+	"$(PATH=$PWD/chatty:$PATH ctl list --progress-timeout 2 kubernetes 2>&1)" \
+	'^sandboxctl: kubernetes: (complains|no answer within 2 s)$'
+like "no manifest on standard input is told" "$(ctl create kubernetes --template - 2>&1)" \
+	'^sandboxctl: kubernetes: error: no objects passed to create; --template takes a file with a manifest$'
 cluster denies='"login"'
 like "who is not logged in is told so" "$(ctl list kubernetes 2>&1)" '^sandboxctl: kubernetes: .*\(Unauthorized\); log in as for kubectl$'
 ok "which fails no list of all" ctl list

@@ -21,7 +21,7 @@ kubernetes_start() {
 	# Two programs start before a first answer, and the first look at the root waits no longer.
 	expect_log 'cache: warn: /: no progress for 3 s'
 	export KUBECTL_CLUSTER="$SCRATCH/kubectl/cluster.json" KUBECONFIG="$SCRATCH/kubectl/config"
-	echo '{"contexts": ["kind", "other@far"], "current": "kind", "sandboxes": "", "objects": [], "pods": []}' >"$KUBECTL_CLUSTER"
+	echo '{"contexts": ["kind", "other@far", "arn:aws:eks:eu-west-1:123456789012:cluster/blue"], "current": "kind", "sandboxes": "", "objects": [], "pods": []}' >"$KUBECTL_CLUSTER"
 	python3 "$TOP/tests/support/kubernetes-server" "$KUBECTL_CLUSTER" "$KUBECONFIG" >"$SCRATCH/kubectl/log" 2>&1 &
 	KUBERNETES_SERVER=$!
 	tap_helpers="$tap_helpers $KUBERNETES_SERVER"
