@@ -9,6 +9,7 @@ import fs from "node:fs";
 import { createRequire } from "node:module";
 import os from "node:os";
 import path from "node:path";
+import { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -24,7 +25,7 @@ fs.writeFileSync(cluster, JSON.stringify({
 	contexts: ["kind", "other"], current: "kind", sandboxes: "v1beta1", objects: [], pods: [], denies: "",
 }));
 const program = fileURLToPath(new URL("../support/kubernetes-server", import.meta.url));
-const server = spawn("python3", [program, cluster, kubeconfig], { stdio: "ignore" });
+const server = spawn("python3", ["-B", program, cluster, kubeconfig], { stdio: "ignore" });
 while (!fs.existsSync(kubeconfig)) {
 	assert.equal(server.exitCode, null, "the server ended");
 	await pause(20);
@@ -76,6 +77,27 @@ async function lists() {
 	config.setCurrentContext("kind");
 }
 
+// In a pod: what the program printed, and the status of its end.
+async function run(name, command, input) {
+	const said = { out: "", err: "" };
+	const sink = (of) => new Writable({ write(piece, _, done) { said[of] += piece; done(); } });
+	const end = await new Promise((resolve, reject) => {
+		const words = ["/bin/sh", "-c", command];
+		new k8s.Exec(config).exec(namespace, name, "main", words, sink("out"), sink("err"), Readable.from([input]), false, resolve)
+			.then((socket) => { socket.onerror = reject; }, reject);
+	});
+	return { ...said, end };
+}
+
+async function programs() {
+	const { out, err, end } = await run("one", "read line; echo \"$line $A\"; echo sorry >&2; exit 3", "hello\n");
+	assert.deepEqual([out, err], ["hello b\n", "sorry\n"]);
+	assert.deepEqual([end.status, end.reason, end.details.causes[0].message], ["Failure", "NonZeroExitCode", "3"]);
+	assert.equal((await run("one", "true", "")).end.status, "Success");
+	const much = await run("one", "head -c 1000000 /dev/zero | tr '\\0' x", "");
+	assert.equal(much.out.length, 1000000);
+}
+
 async function refusals() {
 	const create = (body, where = namespace) => core.createNamespacedPod({ namespace: where, body });
 	await refused(create(pod("one")), 409, "AlreadyExists");
@@ -108,6 +130,7 @@ async function deletes() {
 
 const failed = await runTests([
 	["a pod is made, and runs after a while", pods],
+	["a program runs in a pod, with its streams and its exit code", programs],
 	["lists have a namespace, a context and labels", lists],
 	["what a cluster refuses is refused, with its reason", refusals],
 	["a Sandbox has a pod, which goes with it", sandboxes],

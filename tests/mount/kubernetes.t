@@ -35,6 +35,11 @@ a_user() {
 	unmount
 }
 for_each_user a_user
+if [ "$KUBECTL_EXEC" = ours ]; then
+	skip "kubectl's own exec" "it is older than 1.30"
+else
+	ok "by kubectl's own exec" grep -q '^GET .*/exec?command=' "$SCRATCH/kubectl/log"
+fi
 PATH=${SANDBOXFS%/*}:$PATH deadline "$PATIENCE" "$TOP/tools/examples/kubernetes.sh" "$SANDBOX" >said 2>&1
 is "the example works" "$? $(grep -c '"exit_code": *0' said)" "0 1"
 

@@ -1,6 +1,7 @@
 # tap_kubernetes.sh - pods, for tap.sh, which reads this with PROVIDER=kubernetes.
 #
-# There is no cluster: kubectl(1) asks tests/support/kubernetes-server, and tests/support/kubectl stands in for its exec.
+# There is no cluster: kubectl(1) asks tests/support/kubernetes-server, which runs the programs of pods for kubectl 1.30 and
+# later. tests/support/kubectl stands in for the exec of an older one, which speaks SPDY alone, and where KUBECTL_EXEC=ours.
 # What tap.sh calls "local:demo" is the pod demo, whose programs are this machine's and whose user is the one who mounts.
 
 # kubernetes_start: an empty cluster, asked by what is first in $PATH.
@@ -8,13 +9,13 @@ kubernetes_start() {
 	[ -z "${KUBECTL_CLUSTER:-}" ] || return 0
 	needs kubectl python3
 	mkdir -p "$SCRATCH/kubectl/bin" "$SCRATCH/kubectl/made" "$SCRATCH/pods"
+	[ "$(kubectl_minor)" -ge 30 ] || KUBECTL_EXEC=ours
+	: "${KUBECTL_EXEC:=kubectl}"
 	cp "$TOP/tests/support/kubectl" "$SCRATCH/kubectl/kubectl"
 	cat >"$SCRATCH/kubectl/bin/kubectl" <<-END
 		#!/bin/sh
-		case \$1 in
-		exec) exec python3 "$SCRATCH/kubectl/kubectl" "\$@" ;;
-		*) HOME=$SCRATCH/home exec "$(command -v kubectl)" "\$@" ;;
-		esac
+		[ "\$1" != exec ] || [ "$KUBECTL_EXEC" != ours ] || exec python3 "$SCRATCH/kubectl/kubectl" "\$@"
+		HOME=$SCRATCH/home exec "$(command -v kubectl)" "\$@"
 	END
 	chmod 755 "$SCRATCH/kubectl/bin/kubectl"
 	PATH=$SCRATCH/kubectl/bin:$PATH
@@ -22,10 +23,15 @@ kubernetes_start() {
 	expect_log 'cache: warn: /: no progress for 3 s'
 	export KUBECTL_CLUSTER="$SCRATCH/kubectl/cluster.json" KUBECONFIG="$SCRATCH/kubectl/config"
 	echo '{"contexts": ["kind", "other@far", "arn:aws:eks:eu-west-1:123456789012:cluster/blue"], "current": "kind", "sandboxes": "", "objects": [], "pods": []}' >"$KUBECTL_CLUSTER"
-	python3 "$TOP/tests/support/kubernetes-server" "$KUBECTL_CLUSTER" "$KUBECONFIG" >"$SCRATCH/kubectl/log" 2>&1 &
+	python3 -B "$TOP/tests/support/kubernetes-server" "$KUBECTL_CLUSTER" "$KUBECONFIG" >"$SCRATCH/kubectl/log" 2>&1 &
 	KUBERNETES_SERVER=$!
 	tap_helpers="$tap_helpers $KUBERNETES_SERVER"
 	wait_until "$PATIENCE" kubernetes_serves
+}
+
+# Of kubectl 1.MINOR.
+kubectl_minor() {
+	kubectl version --client -ojson | python3 -c 'import json, sys; print(json.load(sys.stdin)["clientVersion"]["minor"].rstrip("+"))'
 }
 
 kubernetes_serves() {
