@@ -112,6 +112,8 @@ HANDLE_TESTS  := tests/mount/events.t tests/mount/exec.t tests/mount/jobs.t test
 DOCKER_TESTS  := tests/mount/container.t
 # Connections and containers in trouble, minutes of it: for check-all, over each.
 COMMAND_LONG  := tests/mount/command_faults.t
+# For check-all over ssh and docker: what nothing else of theirs has.
+OF_PROGRAMS   := $(COMMAND_LONG) tests/mount/e2b_crash.t
 # Of programs of the user's own, whose sandboxes they make themselves.
 COMMAND_OWN   := tests/mount/ssh.t tests/mount/docker.t tests/mount/podman.t tests/mount/kubernetes.t \
 	tests/mount/kubernetes_made.t $(COMMAND_LONG)
@@ -310,7 +312,7 @@ release_mixing       = test MIXING_ROUNDS=10000 T="tests/mount/mixing.t e2b:test
 $(foreach v,$(VENDORS),$(eval release_$v = test PROVIDER=$v STRESS_SECONDS=60 STATUSES="400 401 403 404 500 502" \
 	LEVELS="error warn info" EDGE_COMMANDS=200 WHOLE=yes LAYERS_TRIED="overlay overlay,apart" \
 	ORACLE_OPS=$(if $(filter e2b,$v),20000,2000) T="$$(call left_of_vendor,$v)"))
-release_ssh          = test STRESS_SECONDS=60 ORACLE_OPS=20000 T="contract:ssh ssh:tests/mount/command_faults.t $(SSH_SUITE)"
+release_ssh          = test STRESS_SECONDS=60 ORACLE_OPS=20000 T="contract:ssh budgets:ssh budgets:kubernetes $(OF_PROGRAMS:%=ssh:%) $(SSH_SUITE)"
 release_layers       = test LAYERS=overlay LAYERS_TRIED="$(LAYERS_ALL)" ORACLE_OPS=100000 T="$(LAYERED_TESTS)"
 $(foreach k,$(BARE_KINDS),$(eval release_bare-$k = test LAYERS=$k ORACLE_OPS=2000 T="$$(call bare_tests,$k)"))
 release_budgets      = budgets
@@ -323,7 +325,7 @@ release_clang        = test CC=clang T="$(filter-out $(VENDORS:%=%:%),$(COMPILED
 release_jitter       = test JITTER=1 T="$(COMPILED)"
 release_distros      = check-distros
 release_containers   = test T="$(DOCKER_TESTS:%=e2b:%) $(DOCKER_TESTS:%=aio:%) tests/mount/docker.t tests/mount/podman.t \
-	contract:docker docker:tests/mount/command_faults.t \
+	contract:docker budgets:docker $(OF_PROGRAMS:%=docker:%) \
 	$(DOCKER_SUITE)"
 release_faults       = check-faults
 release_threads      = check-threads

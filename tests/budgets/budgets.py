@@ -37,6 +37,7 @@ class Setting:
     servers: str
     sandboxfs: str
     relay: str = None
+    given: tuple = None  # a sandbox that a program reaches (vendors.Program)
 
 
 def options():
@@ -48,6 +49,7 @@ def options():
     add("--jobs", type=int, default=os.cpu_count(), help="vendors at a time (as many as there are processors)")
     add("--deadline", type=float, default=600, metavar="SECONDS", help="for each step (600)")
     add("--fixtures", default=TOP / "build/bench", help="where the fixtures are kept (build/bench)")
+    add("--given", nargs=3, metavar=("SOURCE", "DIRECTORY", "LOG"), help="the sandbox of one that a program reaches")
     add("--sandboxfs", default=TOP / "build/bin/sandboxfs", help="the program")
     return parser.parse_args()
 
@@ -64,7 +66,7 @@ def measure(vendor, o, setting, root, facts):
     """All figures of a vendor; none where its test server cannot run."""
     chosen = [work for work in works.ALL if work.__name__ in o.works.split(",") and not (o.few and work in works.MANY)]
     try:
-        with vendors.Vendor(vendor, setting, Link(0, 0)) as system:
+        with (vendors.Program if o.given else vendors.Vendor)(vendor, setting, Link(0, 0)) as system:
             bench = Bench(system, root, facts, o.deadline, is_timed=False)
             return [figure for work in chosen for figure in figures_of(work, bench)]
     except vendors.Absent as absent:
@@ -115,7 +117,7 @@ def main():
     root, facts = fixtures.make(o.fixtures, FILES)
     with tempfile.TemporaryDirectory(prefix="sandboxfs-budgets.", dir=os.environ.get("TMPDIR", "/var/tmp")) as scratch:
         os.chmod(scratch, 0o755)
-        setting = Setting(scratch, f"{scratch}/servers", os.path.abspath(o.sandboxfs))
+        setting = Setting(scratch, f"{scratch}/servers", os.path.abspath(o.sandboxfs), given=o.given)
         count = lambda vendor: measure(vendor, o, setting, root, facts)
         failed = failing(o.vendors.split(","), o.jobs, count)
     print(f"budgets: {'FAILED: ' + ', '.join(failed) if failed else 'all kept'}")

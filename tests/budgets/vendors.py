@@ -1,9 +1,11 @@
-"""A sandbox of a vendor's test server, mounted without a relay; its figures are what the server counted."""
+"""A sandbox, mounted without a relay: of a vendor's test server, whose figures are what the server counted; or one that a
+program reaches, with frames.py in front of that, which counted the requests."""
 import json
 import os
 import subprocess
 import time
 import urllib.request
+from collections import Counter
 from pathlib import Path
 
 from processes import Failure, ready_line, service
@@ -28,11 +30,59 @@ def unmount_below(root):
         subprocess.run(["umount", "-l", place], check=True)
 
 
-class Vendor(Sandboxfs):
+class Counted(Sandboxfs):
     def __init__(self, name, setting, link):
         self.name = name
         super().__init__(setting, link)
 
+    def run_inside(self, command):
+        with open(self.mountpoint / ".sandbox/exec", "r+b", buffering=0) as file:
+            file.write(command.encode())
+            said = json.loads(file.read(1 << 20))
+        if said["exit_code"] != 0:
+            raise Failure(f"{command}: {said}")
+
+    def counted(self):
+        """The bytes, and how many requests there were of each kind."""
+        raise NotImplementedError
+
+    def counters(self):
+        """Once nothing goes on any more."""
+        now, end = self.counted(), time.monotonic() + QUIET_WITHIN
+        while True:
+            time.sleep(QUIET_S)
+            before, now = now, self.counted()
+            if now == before:
+                break
+            if time.monotonic() > end:
+                raise Failure(f"{self.name}: still busy after {QUIET_WITHIN} s: {now}")
+        size, kinds = now
+        return {"requests": sum(kinds.values()), "bytes": size, "kinds": kinds}
+
+
+class Program(Counted):
+    """Of setting.given: the source, the directory, and the log of frames.py."""
+
+    def start(self, stack):
+        super().start(stack)
+        self.source, self.backend, self.frames = self.setting.given
+        self.backend, self.begin = Path(self.backend), 0
+
+    def reset_counters(self):
+        self.counters()
+        self.begin = os.path.getsize(self.frames) if os.path.exists(self.frames) else 0
+
+    def counted(self):
+        if not os.path.exists(self.frames):
+            return 0, {}
+        with open(self.frames) as file:
+            file.seek(self.begin)
+            words = [line.split() for line in file.read().splitlines()]
+        kinds = Counter(kind for kind, *size in words if not size)
+        return sum(int(size[0]) for _, *size in words if size), dict(kinds)
+
+
+class Vendor(Counted):
     def start(self, stack):
         super().start(stack)
         root = self.server_disk / "sandboxes"
@@ -63,29 +113,13 @@ class Vendor(Sandboxfs):
         with opener.open(request, timeout=60) as answer:
             return json.load(answer)
 
-    def run_inside(self, command):
-        with open(self.mountpoint / ".sandbox/exec", "r+b", buffering=0) as file:
-            file.write(command.encode())
-            said = json.loads(file.read(1 << 20))
-        if said["exit_code"] != 0:
-            raise Failure(f"{command}: {said}")
-
     # ---- Counting ----
 
     def reset_counters(self):
         self.counters()
         self.ask("POST", "reset")
 
-    def counters(self):
-        """Once nothing goes on any more."""
-        now, end = self.ask("GET", "counters"), time.monotonic() + QUIET_WITHIN
-        while True:
-            time.sleep(QUIET_S)
-            before, now = now, self.ask("GET", "counters")
-            if now["total"] == before["total"]:
-                break
-            if time.monotonic() > end:
-                raise Failure(f"{self.name}: still busy after {QUIET_WITHIN} s: {now['kinds']}")
-        total = now["total"]
-        kinds = {kind: counts["requests"] for kind, counts in now["kinds"].items()}
-        return {"requests": total["requests"], "bytes": total["wire_in"] + total["wire_out"], "kinds": kinds}
+    def counted(self):
+        now = self.ask("GET", "counters")
+        total, kinds = now["total"], {kind: counts["requests"] for kind, counts in now["kinds"].items()}
+        return total["wire_in"] + total["wire_out"], kinds
