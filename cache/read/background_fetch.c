@@ -15,10 +15,12 @@
 #include <string.h>
 
 /*
- * This many reads that were asked for alone, no further apart than this, make a fetch worth while:
- * 0.3 s of round trips.
+ * This many reads that were asked for alone, no further apart than this, make a fetch worth while
+ * once they took so long. Over a link without distance they are faster without the rest of the file
+ * beside them.
  */
 #define READS_MIN    8
+#define ASKED_MIN_MS 300
 #define READS_GAP_MS 1000
 /* A larger file takes longer than most readers go on: 20 s of 100 Mbit/s. */
 #define FILE_MAX ((uint64_t)256 * 1024 * 1024)
@@ -34,7 +36,8 @@ struct background_fetch {
 	 * compared with.
 	 */
 	struct inode *inode;
-	unsigned reads; /* the number of such reads in a row */
+	unsigned reads;   /* the number of such reads in a row */
+	int64_t asked_ms; /* the time that they took together */
 	int64_t read_ms;
 	bool is_running;
 	pthread_t thread;
@@ -177,7 +180,7 @@ static bool is_worth(struct background_fetch *f, struct inode *i)
 		version.size <= FILE_MAX;
 }
 
-static void note_locked(struct background_fetch *f, struct inode *i, bool asked)
+static void note_locked(struct background_fetch *f, struct inode *i, int64_t asked_ms)
 {
 	bool goes_on = f->inode == i && now_ms(f) - f->read_ms <= READS_GAP_MS;
 
@@ -186,17 +189,21 @@ static void note_locked(struct background_fetch *f, struct inode *i, bool asked)
 	if (!f->is_running)
 		f->inode = i; /* a running thread reads this field without the lock */
 	f->read_ms = now_ms(f);
-	f->reads = goes_on ? f->reads + asked : asked;
-	if (!f->is_running && f->reads >= READS_MIN && is_worth(f, i))
+	if (!goes_on)
+		f->reads = 0, f->asked_ms = 0;
+	if (asked_ms >= 0)
+		f->reads++, f->asked_ms += asked_ms;
+	if (!f->is_running && f->reads >= READS_MIN && f->asked_ms >= ASKED_MIN_MS &&
+		is_worth(f, i))
 		start_locked(f);
 }
 
-void background_fetch_note(struct background_fetch *f, struct inode *i, bool asked)
+void background_fetch_note(struct background_fetch *f, struct inode *i, int64_t asked_ms)
 {
 	if (!f)
 		return;
 	pthread_mutex_lock(&f->lock);
-	note_locked(f, i, asked);
+	note_locked(f, i, asked_ms);
 	pthread_mutex_unlock(&f->lock);
 }
 

@@ -20,5 +20,8 @@ enum err background_fetch_new(struct background_fetch **out, struct cache *c, st
 /* Called when no read is under way. A call is cancelled and waited for. */
 void background_fetch_free(struct background_fetch *f);
 
-/* `i` was read somewhere; `asked`: the sandbox was asked for these bytes alone. */
-void background_fetch_note(struct background_fetch *f, struct inode *i, bool asked);
+/*
+ * `i` was read somewhere; `asked_ms`: how long the sandbox was asked for these bytes alone;
+ * negative: they were here.
+ */
+void background_fetch_note(struct background_fetch *f, struct inode *i, int64_t asked_ms);

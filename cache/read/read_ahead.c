@@ -4,6 +4,7 @@
 #include "cache/read/block_read.h"
 #include "cache/read/prefetch.h"
 #include "cache/read/read_ahead_file.h"
+#include "cache/session/clocks.h"
 #include "cache/session/session.h"
 #include "cache/session/wait.h"
 #include "cache/tree/tree.h"
@@ -328,8 +329,8 @@ static enum err read_stored(struct read_ahead *a, struct wish *w, bool *served, 
 	enum err kind = block_read_read(
 		c->block_read, w->call, w->inode, w->offset, w->out, w->len, &w->got, served, e);
 
-	if (!w->goes_on)
-		background_fetch_note(c->background_fetch, w->inode, !*served);
+	if (*served && !w->goes_on)
+		background_fetch_note(c->background_fetch, w->inode, -1);
 	return kind;
 }
 
@@ -338,9 +339,14 @@ static enum err read_exactly(struct read_ahead *a, struct wish *w, struct error 
 	struct reading r = { .item = { .kind = FETCH_BYTES, .offset = w->offset, .length = w->len },
 		.out = w->out,
 		.room = w->len };
+	const struct clocks *clocks = a->cache->options.clocks;
+	int64_t began_ms = clocks_awake_ms(clocks);
 	enum err kind = fetch_do(a->cache, w->call, w->inode, &r, e);
 
 	w->got = r.got;
+	if (!w->goes_on)
+		background_fetch_note(
+			a->cache->background_fetch, w->inode, clocks_awake_ms(clocks) - began_ms);
 	return kind;
 }
 

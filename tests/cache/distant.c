@@ -237,6 +237,7 @@ static enum err fetch(struct provider *p, const struct call *call, const struct 
 	struct fetching f = { d, sink, context };
 	enum err kind = pass_gate(d, &d->hold_fetches, &d->fetches, call, e);
 
+	d->now_ms += d->fetch_ms;
 	if (!kind)
 		kind = take_fetch_failure(d, e);
 	return kind ? kind : helper_fetch(&d->root, items, count, count_items, &f, e);

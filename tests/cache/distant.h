@@ -34,7 +34,8 @@ struct distant {
 	int64_t belief_ms;   /* how long attributes and names are valid; -1: the cache's default */
 	_Atomic int64_t now_ms; /* the cache's clock, which stands still */
 	struct clocks clocks;
-	pthread_mutex_t lock; /* guards what follows */
+	_Atomic int64_t fetch_ms; /* how long each fetch takes by that clock */
+	pthread_mutex_t lock;     /* guards what follows */
 	pthread_cond_t changed;
 	unsigned lists, fetches, applies; /* calls that arrived */
 	unsigned at_work;   /* applies that have begun, are not over and are not held */

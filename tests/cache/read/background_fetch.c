@@ -20,6 +20,7 @@ static struct distant far;
 static void setup(void)
 {
 	distant_start_trusting(&far);
+	far.fetch_ms = 40;
 }
 
 static void teardown(void)
@@ -94,6 +95,17 @@ Test(fill, a_few_reads_bring_nothing_else)
 	distant_close(&far, i);
 }
 
+Test(fill, reads_that_take_no_time_bring_nothing_else)
+{
+	struct inode *i = open_file("f");
+
+	far.fetch_ms = 14;
+	for (unsigned n = 0; n < 20; n++)
+		read_scattered(i, n);
+	cr_expect(eq(uint, distant_items(&far), 20));
+	distant_close(&far, i);
+}
+
 Test(fill, who_reads_no_more_is_brought_no_more)
 {
 	struct inode *i = open_file("f");
@@ -101,7 +113,7 @@ Test(fill, who_reads_no_more_is_brought_no_more)
 	for (unsigned n = 0; n < 7; n++)
 		read_scattered(i, n);
 	distant_hold_fetches(&far, true);
-	background_fetch_note(far.cache->background_fetch, i, true);
+	background_fetch_note(far.cache->background_fetch, i, 40);
 	distant_await_fetches(&far, 8);
 	far.now_ms += 1001;
 	distant_hold_fetches(&far, false);
@@ -118,7 +130,7 @@ Test(fill, a_file_that_changes_is_left_alone)
 	for (unsigned n = 0; n < 7; n++)
 		read_scattered(i, n);
 	distant_hold_fetches(&far, true);
-	background_fetch_note(far.cache->background_fetch, i, true);
+	background_fetch_note(far.cache->background_fetch, i, 40);
 	distant_await_fetches(&far, 8);
 	distant_write(&far, i, 8, "mine");
 	distant_hold_fetches(&far, false);
