@@ -92,13 +92,12 @@ static void finish_frame_locked(struct helper_link *l, struct outgoing *o)
 	outgoing_remove(&l->queue, o);
 }
 
-static enum err write_some(struct helper_link *l, struct error *e)
+static enum err write_some_locked(struct helper_link *l, struct error *e)
 {
 	enum err kind = ERR_OK;
 	struct outgoing *o;
 	ssize_t sent = 1;
 
-	pthread_mutex_lock(&l->lock);
 	for (int i = 0; i < TURN && sent > 0 && (o = outgoing_next(&l->queue)); i++) {
 		sent = outgoing_write(&l->queue, o, l->to_fd);
 		if (sent > 0) {
@@ -108,6 +107,15 @@ static enum err write_some(struct helper_link *l, struct error *e)
 			kind = error_set(e, ERR_UNREACHABLE, "the helper takes no more requests");
 		}
 	}
+	return kind;
+}
+
+static enum err write_some(struct helper_link *l, struct error *e)
+{
+	enum err kind;
+
+	pthread_mutex_lock(&l->lock);
+	kind = write_some_locked(l, e);
 	pthread_mutex_unlock(&l->lock);
 	return kind;
 }
@@ -374,8 +382,8 @@ static void *run(void *context)
 	while (look(l, p))
 		if (poll(p, 3, -1) > 0 && move(l, p, &why) != ERR_OK)
 			break;
-	close_stream(l);
 	break_link(l, &why);
+	close_stream(l);
 	return NULL;
 }
 
@@ -468,15 +476,22 @@ static enum err submit_locked(
 	return ERR_OK;
 }
 
+/*
+ * The caller's thread writes what a socket takes at once, which saves a switch to the link's. That
+ * thread does the rest, finds out what is wrong with the stream, and takes no signal of a pipe.
+ */
 static enum err submit(struct exchange *x, struct outgoing *request, struct error *e)
 {
+	struct helper_link *l = x->link;
 	enum err kind;
 
-	pthread_mutex_lock(&x->link->lock);
-	kind = submit_locked(x->link, x, request, e);
-	pthread_mutex_unlock(&x->link->lock);
-	if (kind == ERR_OK)
-		wake(x->link->wake_fd);
+	pthread_mutex_lock(&l->lock);
+	kind = submit_locked(l, x, request, e);
+	if (kind == ERR_OK && l->to_fd == l->from_fd)
+		write_some_locked(l, NULL);
+	if (l->queue.first)
+		wake(l->wake_fd);
+	pthread_mutex_unlock(&l->lock);
 	return kind;
 }
 

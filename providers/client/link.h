@@ -1,8 +1,9 @@
 /*
  * link.h - requests to a helper program and their answers, on one stream; for client.c.
  *
- * One thread does all reading and writing, and never blocks in either: two full pipes cannot block
- * each other. The thread blocks every signal, so that a broken stream raises no SIGPIPE elsewhere.
+ * One thread does all reading, and all writing that callers of a socket do not do themselves, and
+ * nobody blocks in either: two full pipes cannot block each other. The thread blocks every signal,
+ * so that a broken stream raises no SIGPIPE elsewhere.
  * Answers are passed on as whole frames, which the caller decodes in its own thread. The frames
  * that wait for one caller are limited: where a caller does not take its answers, no more is read
  * until it does or gives up. So a sink must not make another call on the same link.

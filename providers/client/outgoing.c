@@ -1,6 +1,8 @@
 #include "providers/client/outgoing.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 
 /* A frame once begun must be sent whole: a quarter of a second at 2 Mbit/s. */
@@ -148,7 +150,11 @@ ssize_t outgoing_write(struct outgoing_queue *q, struct outgoing *o, int fd)
 		{ .iov_base = o->frame_left ? o->payload.bytes + o->framed - o->frame_left : NULL,
 			.iov_len = o->frame_left },
 	};
-	ssize_t sent = writev(fd, parts, 2);
+	const struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
+	ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	if (sent < 0 && errno == ENOTSOCK)
+		sent = writev(fd, parts, 2);
 
 	if (sent > 0)
 		note_sent(q, o, (size_t)sent);

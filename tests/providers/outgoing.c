@@ -2,10 +2,12 @@
 #include "providers/client/outgoing.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/client/link.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
+#include <sys/socket.h>
 
 TestSuite(outgoing, .timeout = 60);
 
@@ -81,4 +83,30 @@ Test(outgoing, small_requests_leave_a_large_one_its_turn)
 	}
 	cr_expect(eq(sz, frames, 5));
 	release(&q);
+}
+
+/* More often than the stream's own thread is as fast by chance. */
+#define OFTEN 100
+
+Test(outgoing, the_thread_that_asks_writes_to_a_socket)
+{
+	AUTO_CLOSE int helper = -1;
+	struct exchange asked[OFTEN];
+	struct helper_link *link;
+	struct error e = { 0 };
+	int ends[2];
+
+	cr_assert(zero(int, socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)));
+	helper = ends[1];
+	cr_assert(zero(int, helper_link_new(&link, ends[0], ends[0], false, &e)), "%s", e.text);
+	for (size_t n = 0; n < OFTEN; n++) {
+		unsigned char frame[2 * FRAME_HEADER_SIZE];
+
+		cr_assert(zero(int, exchange_begin(&asked[n], link, FRAME_HELLO, NULL, &e)));
+		cr_assert(eq(int, (int)recv(helper, frame, sizeof frame, MSG_DONTWAIT),
+			FRAME_HEADER_SIZE));
+	}
+	for (size_t n = 0; n < OFTEN; n++)
+		exchange_end(&asked[n]);
+	helper_link_free(link);
 }
