@@ -161,7 +161,7 @@ help:
 #: make budgets         requests of everyday work, counted and held against what is allowed (BUDGETS=--help)
 #: make bench           the workloads beside sshfs and rclone (BENCH=--help)
 #: make bench LINKS=1   everyday work through slow, uneven, stalling and dying links
-#: make bench-table     its last table into tests/bench/README.md, and the picture of it into README.md
+#: make bench-table     its last table into tests/bench/README.md, and one over ssh into README.md
 #: make lint            formatting, cppcheck, functions that nobody calls, direction of includes
 #: make format          clang-format everything
 #: make table           write the figures of documents that come from the sources: budgets, speeds

@@ -18,7 +18,7 @@ bench:
 	$(Q)python3 -B tests/bench/$(if $(LINKS),links,bench).py --sandboxfs $(BIN)/sandboxfs --relay $(TEST_BIN)/relay $(BENCH)
 
 # Into tests/bench/README.md what the last run measured, or several (BENCH_RESULTS='FILE FILE', as
-# --results named them), and a picture of it into README.md.
+# --results named them), and of runs over ssh into README.md.
 bench-table:
 	$(Q)python3 -B tests/bench/readme.py tests/bench/README.md $(BENCH_RESULTS)
 	$(Q)python3 -B tests/support/tables.py write

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """readme.py README RESULTS... - puts the figures that runs of bench.py wrote as JSON into their table in tests/bench/README.md.
 
-Of several runs the tables of the same link become one; a figure of a later run replaces that of an earlier.
+Of several runs the tables of the same link become one; a figure of a later run replaces that of an earlier. Runs with `ssh`
+have a place of their own.
 """
 import json
 import sys
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import table
 
-BEGIN, END = "<!-- measured by make bench -->\n", "<!-- end of what was measured -->\n"
+BEGIN, OF_SSH = "<!-- measured by make bench -->\n", "<!-- measured by make bench: ssh -->\n"
+END = "<!-- end of what was measured -->\n"
 
 
 def merged(results):
@@ -18,12 +20,13 @@ def merged(results):
 
 
 def main(readme, *results):
-    text = Path(readme).read_text()
-    before, begin, rest = text.partition(BEGIN)
+    text, rows = Path(readme).read_text(), merged(results)
+    place = OF_SSH if any(row["system"] == "ssh" for row in rows) else BEGIN
+    before, begin, rest = text.partition(place)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        sys.exit(f"{readme}: no place for the table: {BEGIN.strip()} ... {END.strip()}")
-    Path(readme).write_text(before + begin + table.markdown(merged(results)) + end + after)
+        sys.exit(f"{readme}: no place for the table: {place.strip()} ... {END.strip()}")
+    Path(readme).write_text(before + begin + table.markdown(rows) + end + after)
 
 
 if __name__ == "__main__":

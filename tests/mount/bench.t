@@ -45,6 +45,10 @@ ok "the tables of two runs are put into README" python3 "$TOP/tests/bench/readme
 is "as one, with the figures of the later" "$(sed -n '/measured by/,/end of/p' readme | sed '1d;$d')" "$(cat table.md)"
 is "in its place" "$(sed -n '1p;2p;$p' readme | tr '\n' '+')$(grep -c old readme)" \
 	"before+<!-- measured by make bench -->+after+0"
+sed 's/"e2b"/"ssh"/' first.jsonl >ssh.jsonl
+printf '<!-- measured by make bench: ssh -->\n<!-- end of what was measured -->\n' | cat - readme >both
+python3 "$TOP/tests/bench/readme.py" both ssh.jsonl
+is "those over ssh have a place of their own" "$(sed '/end of/q' both | grep -c 'sandboxfs over ssh') $(grep -c 'sandboxfs over ssh' both)" "1 1"
 fails "and in no other" python3 "$TOP/tests/bench/readme.py" table.md first.jsonl
 is "what took too long once is not tried again" "$(python3 -c '
 import bench

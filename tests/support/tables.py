@@ -6,7 +6,6 @@ that name what they are of.
 """
 import difflib
 import itertools
-import math
 import re
 import sys
 from pathlib import Path
@@ -31,23 +30,22 @@ def budgets():
         yield counts(requests)
 
 
-# ---- The picture of times: tests/bench/README.md -------------------------------------------------
+# ---- Times beside sshfs: tests/bench/README.md ----------------------------------------------------
 
-# Rows of the tables for the first link, by their titles, and what README.md calls them.
+# Rows of its tables over ssh, by their titles, and what README.md calls them.
 SHOWN = {
-    "mount and the first `ls`": "mount, first ls",
-    "`ls -lR` of 2,000 files": "ls -lR, 2,000 files",
-    "`git status`, its index written in the sandbox": "git status of them",
-    "`grep -r` over 16 MB in 2,000 files": "grep -r of them",
+    "mount and the first `ls`": "mount, first `ls`",
+    "`ls -lR` of 2,000 files": "`ls -lR`, 2,000 files",
+    "`git status`, its index written in the sandbox": "`git status` of them",
+    "`grep -r` over 16 MB in 2,000 files": "`grep -r` of them",
     "read 100 MB in sequence": "read 100 MB",
     "write 100 MB, fsync": "write 100 MB, fsync",
     "untar 200 files": "untar 200 files",
+    "`git clone` of 2,000 files into the mount": "`git clone`, 2,000 files",
     "20 saves of an editor: write, fsync, rename": "20 saves, fsync",
     "200 random reads of 4 KiB in 100 MB": "200 random reads",
 }
-SYSTEMS = ("sandboxfs", "sshfs")
-# A bar begins here and grows by so many characters for each factor of ten.
-LEAST_S, DECADE = 0.02, 8
+COLUMNS = [(link, system) for link in ("40 ms", "0 ms") for system in ("sandboxfs over ssh", "sshfs")]
 
 
 def cells(line):
@@ -55,31 +53,25 @@ def cells(line):
 
 
 def measured(text):
-    """By title: each system's seconds, as they stand in the tables of the first link."""
-    found, heads = {}, []
-    for line in text.split("Round trip 0 ms")[0].splitlines():
-        if line.startswith("|  |"):
+    """By title: the seconds by link and system, as they stand there."""
+    found, link, heads = {}, "", []
+    for line in text.splitlines():
+        if line.startswith("Round trip "):
+            link = line.removeprefix("Round trip ").partition(",")[0]
+        elif line.startswith("|  |"):
             heads = cells(line)
         elif line.startswith("|") and heads:
             title, *figures = cells(line)
-            by_head = dict(zip(heads[1:], figures))
-            found.setdefault(title, {name: by_head.get(f"{name}, s") for name in SYSTEMS})
+            found.setdefault(title, {}).update(((link, head.removesuffix(", s")), figure) for head, figure in zip(heads[1:], figures))
     return found
 
 
-def bar(figure):
-    seconds = float(figure.strip(">!"))
-    return "#" * max(1, round(DECADE * math.log10(seconds / LEAST_S)))
-
-
-def picture():
-    found = measured((TOP / "tests/bench/README.md").read_text())
-    yield ""
+def beside_sshfs():
+    _, _, text = (TOP / "tests/bench/README.md").read_text().partition("<!-- measured by make bench: ssh -->\n")
+    found = measured(text.partition("<!-- end of what was measured -->")[0])
+    yield from ("", "| seconds | 40 ms: sandboxfs | sshfs | 0 ms: sandboxfs | sshfs |", "|---|---:|---:|---:|---:|")
     for title, name in SHOWN.items():
-        for system in SYSTEMS:
-            figure = found[title][system]
-            yield f"    {name:<20} {system:<9} {figure:>6} s {bar(figure)}".rstrip()
-            name = ""
+        yield "| " + " | ".join([name, *(found[title][column] for column in COLUMNS)]) + " |"
     yield ""
 
 
@@ -110,7 +102,7 @@ PARTS = [
     ("tools/man/sandboxfs-providers.7.in",
      '.\\" budgets: tests/budgets/allowed.py', '.\\" end of budgets', budgets),
     ("README.md", "<!-- variables -->", "<!-- end -->", variables),
-    ("README.md", "<!-- picture of tests/bench/README.md -->", "<!-- end of picture -->", picture),
+    ("README.md", "<!-- of tests/bench/README.md -->", "<!-- end of table -->", beside_sshfs),
 ]
 
 
