@@ -237,16 +237,29 @@ static enum err take_answer(struct job *job, struct answer *a, struct buf *out, 
 	return out ? buf_check(out, "a job's output", e) : ERR_OK;
 }
 
+static void note_time_of_look(struct job *job, int64_t begun_ms)
+{
+	pthread_mutex_lock(&job->lock);
+	job->looked_ms = monotonic_ms();
+	job->look_took_ms = job->looked_ms - begun_ms;
+	pthread_mutex_unlock(&job->lock);
+}
+
 static enum err look_at(struct job *job, const struct call *call, uint64_t offset, size_t len,
 	struct buf *out, struct error *e)
 {
 	AUTO_BUF struct buf script = BUF_INIT(SCRIPT_MAX);
 	AUTO_ANSWER struct answer a = { BUF_INIT(LINE_MAX + len), BUF_INIT(LINE_MAX), { 0 } };
+	int64_t begun_ms = monotonic_ms();
 	enum err kind;
 
 	job_script_look(&script, job->base, !job_is_embedded(job), offset, len);
 	kind = ask(job, call, &script, NULL, &a, e);
-	return kind ? kind : take_answer(job, &a, out, e);
+	if (!kind)
+		kind = take_answer(job, &a, out, e);
+	if (!kind)
+		note_time_of_look(job, begun_ms);
+	return kind;
 }
 
 /*
@@ -309,6 +322,24 @@ enum err job_look(struct job *job, const struct call *call, struct job_facts *ou
 		kind = look_at(job, call, 0, 0, NULL, e);
 	*out = facts_of(job);
 	return kind;
+}
+
+static bool was_just_looked_at(struct job *job)
+{
+	bool was;
+
+	pthread_mutex_lock(&job->lock);
+	was = job->looked_ms && monotonic_ms() - job->looked_ms <= job->look_took_ms;
+	pthread_mutex_unlock(&job->lock);
+	return was;
+}
+
+enum err job_size(struct job *job, const struct call *call, struct job_facts *out, struct error *e)
+{
+	if (!was_just_looked_at(job))
+		return job_look(job, call, out, e);
+	*out = facts_of(job);
+	return ERR_OK;
 }
 
 enum err job_read(struct job *job, const struct call *call, uint64_t offset, size_t len,

@@ -16,9 +16,11 @@ struct job {
 	struct jobs *all;
 	struct buf text;
 	char base[JOB_BASE_MAX]; /* in the sandbox: job_script.h */
-	pthread_mutex_t lock;    /* guards `facts` and `has_input_ended` */
+	pthread_mutex_t lock;    /* guards the facts, the look and `has_input_ended` */
 	pthread_cond_t changed;  /* to facts.state */
 	struct job_facts facts;
+	/* when the last look was answered, and how long that took; monotonic */
+	int64_t looked_ms, look_took_ms;
 	struct progress progress; /* the start's; made before another thread has the job */
 	bool has_input_ended;
 	unsigned references; /* under all->lock */

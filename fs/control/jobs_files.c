@@ -2,10 +2,10 @@
  * jobs_files.c - `jobs/N/`: a job's state (`status`) and `output`, its input and signals to it
  * (jobs.h).
  *
- * `output` has its true size, which is asked for each time, so that `tail -f` sees it grow. A
- * reader gets one end of file where the last look at the output ended. Otherwise a program that
- * reads to the end before it shows anything, as `tail -f` into a pipe, would never get there while
- * the job prints faster than a read is answered.
+ * `output` has its true size, so that `tail -f` sees it grow. A reader gets one end of file where
+ * the last look at the output ended, and stat(2) says the size of a look that is no older than it
+ * took. Otherwise a program that reads to the end before it shows anything, as `tail -f` into a
+ * pipe, would never get there while the job prints faster than a look is answered.
  *
  * `stdin` takes bytes as they are written. Its last close ends the input, as for a file whose whole
  * contents are written (`>`), unless the handle was opened for appending (`>>`).
@@ -76,8 +76,8 @@ static void reply_failure(fuse_req_t req, const struct error *e, int over)
 /* ---- status ---- */
 
 /*
- * The state of the job now, and in `out`, if not NULL, as a text. A reader that sees the end also
- * sees the job's changes: the kernel has forgotten what it knew.
+ * The state of the job now, as a text in `out`; NULL: as job_size() says. A reader that sees the
+ * end also sees the job's changes: the kernel has forgotten what it knew.
  */
 static enum err look(struct control *c, uint64_t number, const struct call *call,
 	struct job_facts *facts, struct buf *out, struct error *e)
@@ -87,7 +87,7 @@ static enum err look(struct control *c, uint64_t number, const struct call *call
 
 	if (!job)
 		return error_set(e, ERR_NOT_FOUND, "there is no such job any more");
-	kind = job_look(job, call, facts, e);
+	kind = out ? job_look(job, call, facts, e) : job_size(job, call, facts, e);
 	if (facts->state == JOB_EXITED)
 		notifier_drain(c->notifier, CONTROL_FORGET_MS);
 	if (!kind && out)

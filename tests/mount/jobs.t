@@ -105,6 +105,20 @@ cat >reader.py <<-'END'
 	assert more, "and more behind it"
 	os.write(1, b"both")
 END
+# As tail(1) looks where to read to.
+cat >follower.py <<-'END'
+	import os, sys
+
+	file = os.open(sys.argv[1], os.O_RDONLY)
+	got = 0
+	for _ in range(100):
+	    left = os.fstat(file).st_size - got
+	    if got and not left:
+	        os.write(1, b"all of it")
+	        break
+	    got += len(os.read(file, left))
+END
+is "who asks for the size comes to an end" "$(python3 follower.py "$JOBS/$job/output")" "all of it"
 is "who reads comes to an end, and goes on there" "$(python3 reader.py "$JOBS/$job/output" "$PATIENCE")" both
 echo KILL >"$JOBS/$job/kill"
 is "input after the end breaks" "$(bash -c 'echo more >>"$JOBS/'"$job"'/stdin"' 2>&1 | grep -c 'Broken pipe')" 1
