@@ -79,14 +79,15 @@ static void note_progress_locked(const struct helper_link *l)
 			wake(x->wake_fd);
 }
 
-/* After a write: takes the request out of the queue when its last frame has left. */
-static void finish_frame_locked(struct helper_link *l, struct outgoing *o)
+/* Takes the request out of the queue when its last frame has left. */
+static void note_sent_locked(struct helper_link *l, struct outgoing *o, size_t sent)
 {
-	struct exchange *x;
+	struct exchange *x = find_exchange_locked(l, o->id);
 
+	if (x)
+		x->sent += sent;
 	if (!outgoing_is_sent(o))
 		return;
-	x = find_exchange_locked(l, o->id);
 	if (x)
 		x->is_sent = true;
 	outgoing_remove(&l->queue, o);
@@ -102,7 +103,7 @@ static enum err write_some_locked(struct helper_link *l, struct error *e)
 		sent = outgoing_write(&l->queue, o, l->to_fd);
 		if (sent > 0) {
 			note_progress_locked(l);
-			finish_frame_locked(l, o);
+			note_sent_locked(l, o, (size_t)sent);
 		} else if (sent < 0 && errno != EAGAIN && errno != EINTR) {
 			kind = error_set(e, ERR_UNREACHABLE, "the helper takes no more requests");
 		}
@@ -533,15 +534,21 @@ static struct arrival *pop_locked(struct exchange *x)
 }
 
 /* ERR_OK and NULL: no frame yet. */
-static enum err try_next(struct exchange *x, struct arrival **out, struct error *e)
+static enum err try_next(
+	struct exchange *x, const struct call *call, struct arrival **out, struct error *e)
 {
 	enum err kind = ERR_OK;
+	uint64_t sent;
 
 	pthread_mutex_lock(&x->link->lock);
+	sent = x->sent;
+	x->sent = 0;
 	*out = pop_locked(x);
 	if (!*out && x->link->broken.kind != ERR_OK)
 		kind = error_set(e, x->link->broken.kind, "%s", x->link->broken.text);
 	pthread_mutex_unlock(&x->link->lock);
+	if (sent)
+		call_sent(call, sent);
 	return kind;
 }
 
@@ -554,7 +561,7 @@ enum err exchange_next(
 
 		if (call && call->cancel && cancel_thrown(call->cancel))
 			return error_set(e, ERR_INTERRUPTED, "interrupted");
-		kind = try_next(x, out, e);
+		kind = try_next(x, call, out, e);
 		if (*out || (kind == ERR_OK && has_moved))
 			call_moved(call);
 		if (kind != ERR_OK || *out)

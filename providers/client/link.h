@@ -46,6 +46,7 @@ struct exchange {
 	int wake_fd; /* an eventfd: there was progress, or the link broke */
 	struct arrival *first, *last;
 	size_t unread_bytes;
+	uint64_t sent; /* bytes of the request, which the caller was not told of yet */
 	bool is_sent;
 	bool is_over;            /* the answer's end has come */
 	struct outgoing *cancel; /* allocated in advance, so that giving up cannot fail */

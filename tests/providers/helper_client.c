@@ -33,6 +33,7 @@ static struct scene {
 	struct scratch scratch;
 	struct cancel cancel; /* for tests that need one */
 	atomic_int seen;      /* a player's result */
+	uint64_t told;        /* the bytes that a caller was told of */
 	int sign_ms;          /* the pause between two signs of life */
 } scene;
 
@@ -522,10 +523,13 @@ static void *apply_much(void *context)
 	AUTO_FREE unsigned char *bytes = calloc(1, MIB);
 	struct change changes[3];
 	enum err *kind = context;
+	struct progress progress = progress_now();
+	const struct call call = { .progress_ms = -1, .progress = &progress };
 
 	for (size_t i = 0; i < COUNT(changes); i++)
 		changes[i] = CHANGE(WRITE, "f", .data = bytes, .data_len = MIB);
-	*kind = apply(&patient, changes, COUNT(changes), NULL);
+	*kind = apply(&call, changes, COUNT(changes), NULL);
+	scene.told = progress.sent;
 	return NULL;
 }
 
@@ -544,6 +548,7 @@ Test(helper_client, a_small_request_does_not_wait_for_a_large_one)
 	pthread_join(thread, NULL);
 	cr_expect(eq(int, kind, ERR_IO));
 	cr_expect(eq(int, scene.seen, 1));
+	cr_expect(scene.told >= 3 * MIB, "the caller is told of all bytes that left");
 }
 
 /* Frames of a request that nobody waits for. */
