@@ -1,8 +1,9 @@
 /*
  * Requests to a helper that serves while there are requests. The first one starts the helper, all
  * share it, and it is released when no request has come for a while. A helper whose stream broke,
- * or that fell silent, is left to the requests that still wait for it; the next request starts
- * another.
+ * that fell silent, is left to the requests that still wait for it; the next request starts
+ * another. Where a stream is metered, and a large request takes long, small ones have a second
+ * helper: nothing passes what one write has taken.
  */
 #include "providers/base/cleanup.h"
 #include "providers/base/condition.h"
@@ -15,8 +16,13 @@
 /* One helper, from its start to its end. */
 struct session {
 	struct helper_transport *stream;
-	unsigned users; /* lock */
+	unsigned users;         /* lock */
+	unsigned large;         /* lock; users whose request or answer is large */
+	int64_t large_since_ms; /* lock; time since which there is such a user */
+	int64_t idle_since_ms;  /* lock; time since which there is no user */
 };
+
+enum lane { LANE_FIRST, LANE_ASIDE, LANES };
 
 struct kept_transport {
 	struct helper_transport base;
@@ -25,11 +31,10 @@ struct kept_transport {
 	pthread_mutex_t starting; /* held while a helper is started */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	unsigned starts;         /* lock; number of starts that are over */
-	struct error failure;    /* lock; of the last start */
-	struct session *current; /* lock; NULL: none runs */
-	int64_t idle_since_ms;   /* lock; time since which no request has used the current one */
-	bool is_closing;         /* lock */
+	unsigned starts;                /* lock; number of starts that are over */
+	struct error failure;           /* lock; of the last start */
+	struct session *current[LANES]; /* lock; NULL: none runs */
+	bool is_closing;                /* lock */
 };
 
 static void session_free(struct session *s)
@@ -39,8 +44,15 @@ static void session_free(struct session *s)
 	free(s);
 }
 
-/* The time between two looks whether another request has started a helper, in ms. */
-#define STARTING_LOOK_MS 20
+/* The time between two looks whether another request is so far, in ms. */
+#define LOOK_MS 20
+/* A quarter of a second at 2 Mbit/s, as in outgoing.c. */
+#define LARGE_MIN ((size_t)64 * 1024)
+/*
+ * The time that a small request waits for a large one, in ms: on a fast link that is over sooner
+ * than a second helper is started.
+ */
+#define ASIDE_AFTER_MS 1000
 
 /* ---- Starting a helper ---- */
 
@@ -90,15 +102,15 @@ static enum err start_or_mend(
 /* ---- Sharing a helper ---- */
 
 /* A broken helper is left to its users. */
-static struct session *use_current(struct kept_transport *t)
+static struct session *use_current(struct kept_transport *t, enum lane lane)
 {
 	struct session *s, *idle = NULL;
 
 	pthread_mutex_lock(&t->lock);
-	s = t->current;
+	s = t->current[lane];
 	if (s && s->stream->is_broken(s->stream)) {
 		idle = s->users ? NULL : s;
-		s = t->current = NULL;
+		s = t->current[lane] = NULL;
 	}
 	if (s)
 		s->users++;
@@ -108,12 +120,13 @@ static struct session *use_current(struct kept_transport *t)
 }
 
 /* The result is also for the requests that waited for the start. `s` NULL: the start failed. */
-static void publish(struct kept_transport *t, struct session *s, const struct error *why)
+static void publish(
+	struct kept_transport *t, enum lane lane, struct session *s, const struct error *why)
 {
 	pthread_mutex_lock(&t->lock);
 	t->starts++;
 	t->failure = *why;
-	t->current = s;
+	t->current[lane] = s;
 	if (s)
 		s->users++;
 	pthread_mutex_unlock(&t->lock);
@@ -135,18 +148,18 @@ static unsigned starts_so_far(struct kept_transport *t, struct error *failure)
  * A request that waited for a start that failed gets its error: if each tried anew, all would have
  * to wait.
  */
-static enum err get_started(struct kept_transport *t, const struct call *call, unsigned seen,
-	struct session **out, struct error *e)
+static enum err get_started(struct kept_transport *t, enum lane lane, const struct call *call,
+	unsigned seen, struct session **out, struct error *e)
 {
 	struct error why = { 0 };
 
-	*out = use_current(t);
+	*out = use_current(t, lane);
 	if (*out)
 		return ERR_OK;
 	if (starts_so_far(t, &why) == seen || why.kind == ERR_OK) {
 		why = (struct error){ 0 };
 		start_or_mend(t, call, out, &why);
-		publish(t, *out, &why);
+		publish(t, lane, *out, &why);
 	}
 	return why.kind == ERR_OK ? ERR_OK : error_set(e, why.kind, "%s", why.text);
 }
@@ -157,34 +170,40 @@ static enum err lock_starting(struct kept_transport *t, const struct call *call,
 	enum err kind = ERR_OK;
 
 	while (kind == ERR_OK && pthread_mutex_trylock(&t->starting))
-		kind = call_sleep(call, STARTING_LOOK_MS, e);
+		kind = call_sleep(call, LOOK_MS, e);
 	return kind;
 }
 
-static enum err get(
-	struct kept_transport *t, const struct call *call, struct session **out, struct error *e)
+static enum err get(struct kept_transport *t, enum lane lane, const struct call *call,
+	struct session **out, struct error *e)
 {
 	unsigned seen = starts_so_far(t, NULL);
 	enum err kind;
 
-	*out = use_current(t);
+	*out = use_current(t, lane);
 	if (*out)
 		return ERR_OK;
 	kind = lock_starting(t, call, e);
 	if (kind != ERR_OK)
 		return kind;
-	kind = get_started(t, call, seen, out, e);
+	kind = get_started(t, lane, call, seen, out, e);
 	pthread_mutex_unlock(&t->starting);
 	return kind;
 }
 
-static void put(struct kept_transport *t, struct session *s)
+static bool is_current_locked(const struct kept_transport *t, const struct session *s)
+{
+	return s == t->current[LANE_FIRST] || s == t->current[LANE_ASIDE];
+}
+
+static void put(struct kept_transport *t, struct session *s, bool is_large)
 {
 	bool is_left;
 
 	pthread_mutex_lock(&t->lock);
-	is_left = --s->users == 0 && s != t->current;
-	t->idle_since_ms = monotonic_ms();
+	is_left = --s->users == 0 && !is_current_locked(t, s);
+	s->large -= is_large;
+	s->idle_since_ms = monotonic_ms();
 	pthread_cond_signal(&t->changed);
 	pthread_mutex_unlock(&t->lock);
 	if (is_left)
@@ -200,33 +219,94 @@ static void leave_if_mute(struct kept_transport *t, const struct session *s, int
 	if (s->stream->received_ms(s->stream) > asked_ms)
 		return;
 	pthread_mutex_lock(&t->lock);
-	if (t->current == s)
-		t->current = NULL;
+	for (enum lane lane = 0; lane < LANES; lane++)
+		if (t->current[lane] == s)
+			t->current[lane] = NULL;
 	pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- Large requests ---- */
+
+static void note_large(struct kept_transport *t, struct session *s)
+{
+	pthread_mutex_lock(&t->lock);
+	if (!s->large++)
+		s->large_since_ms = monotonic_ms();
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* Whether the first helper is free for a small request. *lane: where the request goes otherwise. */
+static bool is_first_free(struct kept_transport *t, enum lane *lane)
+{
+	const struct session *s;
+	bool is_free;
+
+	pthread_mutex_lock(&t->lock);
+	s = t->current[LANE_FIRST];
+	is_free = !s || !s->large || !t->keeper.is_metered;
+	if (!is_free &&
+		(t->current[LANE_ASIDE] || monotonic_ms() - s->large_since_ms >= ASIDE_AFTER_MS))
+		*lane = LANE_ASIDE;
+	pthread_mutex_unlock(&t->lock);
+	return is_free;
+}
+
+static enum err choose_lane(struct kept_transport *t, const struct call *call, bool is_large,
+	enum lane *lane, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	*lane = LANE_FIRST;
+	while (kind == ERR_OK && !is_large && !is_first_free(t, lane) && *lane == LANE_FIRST)
+		kind = call_sleep(call, LOOK_MS, e);
+	return kind;
 }
 
 static enum err ask(struct helper_transport *base, const struct call *call, enum frame_type type,
 	struct buf *payload, const struct listener *listener, struct error *e)
 {
 	struct kept_transport *t = (struct kept_transport *)base;
+	bool is_large = payload->len > LARGE_MIN || listener->answer_is_bulk;
 	struct session *s;
-	enum err kind = get(t, call, &s, e);
-	int64_t asked_ms = monotonic_ms();
+	enum lane lane;
+	enum err kind = choose_lane(t, call, is_large, &lane, e);
 
+	if (kind == ERR_OK)
+		kind = get(t, lane, call, &s, e);
 	if (kind != ERR_OK)
 		return kind;
+
+	int64_t asked_ms = monotonic_ms();
+
+	if (is_large)
+		note_large(t, s);
 	kind = s->stream->ask(s->stream, call, type, payload, listener, e);
 	if (kind == ERR_TIMEOUT)
 		leave_if_mute(t, s, asked_ms);
-	put(t, s);
+	put(t, s, is_large);
 	return kind;
 }
 
 /* ---- Releasing a helper ---- */
 
-static void wait_until(struct kept_transport *t, int64_t end_ms)
+/* *end_ms: when a helper has been idle for long enough; INT64_MAX: none is idle. */
+static struct session *take_idle_locked(struct kept_transport *t, int64_t *end_ms)
 {
-	condition_wait_until(&t->changed, &t->lock, end_ms);
+	*end_ms = INT64_MAX;
+	for (enum lane lane = 0; lane < LANES; lane++) {
+		struct session *s = t->current[lane];
+		int64_t its_end_ms = s ? s->idle_since_ms + t->keeper.idle_ms : 0;
+
+		if (!s || s->users)
+			continue;
+		if (monotonic_ms() >= its_end_ms) {
+			t->current[lane] = NULL;
+			return s;
+		}
+		if (its_end_ms < *end_ms)
+			*end_ms = its_end_ms;
+	}
+	return NULL;
 }
 
 /*
@@ -236,17 +316,15 @@ static void wait_until(struct kept_transport *t, int64_t end_ms)
 static struct session *await_idle_locked(struct kept_transport *t)
 {
 	while (!t->is_closing) {
-		int64_t end_ms = t->idle_since_ms + t->keeper.idle_ms;
-		struct session *s = t->current;
+		int64_t end_ms;
+		struct session *s = take_idle_locked(t, &end_ms);
 
-		if (!s || s->users)
-			pthread_cond_wait(&t->changed, &t->lock);
-		else if (monotonic_ms() < end_ms)
-			wait_until(t, end_ms);
-		else {
-			t->current = NULL;
+		if (s)
 			return s;
-		}
+		if (end_ms == INT64_MAX)
+			pthread_cond_wait(&t->changed, &t->lock);
+		else
+			condition_wait_until(&t->changed, &t->lock, end_ms);
 	}
 	return NULL;
 }
@@ -274,7 +352,8 @@ static void kept_free(struct helper_transport *base)
 	pthread_cond_signal(&t->changed);
 	pthread_mutex_unlock(&t->lock);
 	pthread_join(t->thread, NULL);
-	session_free(t->current);
+	for (enum lane lane = 0; lane < LANES; lane++)
+		session_free(t->current[lane]);
 	pthread_mutex_destroy(&t->lock);
 	pthread_mutex_destroy(&t->starting);
 	pthread_cond_destroy(&t->changed);

@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <sys/stat.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/socket.h>
@@ -23,7 +24,7 @@ static struct scene {
 	int fds[HELPERS_MAX];
 	unsigned started, mended;
 	unsigned stillborn; /* how many of the next helpers hang up at once */
-	bool is_beyond_help;
+	bool is_beyond_help, is_metered;
 	sem_t ended;
 } scene;
 
@@ -71,7 +72,9 @@ static enum err mend(void *context, const struct call *call, struct error *e)
 
 static void scene_open(int64_t idle_ms)
 {
-	const struct helper_keeper keeper = { .start = start, .mend = mend, .idle_ms = idle_ms };
+	const struct helper_keeper keeper = {
+		.start = start, .mend = mend, .idle_ms = idle_ms, .is_metered = scene.is_metered
+	};
 	const struct hello hello = { .version = WIRE_VERSION,
 		.root = { { .ino = 2, .mode = S_IFDIR | 0755 }, { .block_size = 4096 }, { 0 } } };
 	struct error e = { 0 };
@@ -206,6 +209,42 @@ Test(helper_kept, where_the_stream_is_dead_without_having_broken_the_next_reques
 	cr_expect(eq(int, list_within(&impatient, &e), ERR_TIMEOUT), "%s", e.text);
 	expect_list();
 	cr_expect(eq(uint, scene.started, 2));
+	unmute(&first);
+}
+
+static void *apply_much(void *cancel)
+{
+	static unsigned char bytes[1024 * 1024];
+	const struct call call = { .progress_ms = -1, .cancel = cancel };
+	struct change change = {
+		.op = CHANGE_WRITE, .path = "f", .data = bytes, .data_len = sizeof bytes
+	};
+	const struct apply_request request = { .changes = &change, .changes_count = 1 };
+	struct change_result result;
+
+	helper_client_apply(scene.client, &call, &request, &result, NULL);
+	return NULL;
+}
+
+Test(helper_kept, where_a_large_request_takes_long_small_ones_have_another)
+{
+	struct cancel cancel;
+	struct muted first;
+	pthread_t thread;
+
+	scene.is_metered = true;
+	scene_open(LONG_MS);
+	expect_list();
+	cancel_init(&cancel, NULL);
+	first = mute(0);
+	cr_assert(eq(int, pthread_create(&thread, NULL, apply_much, &cancel), 0));
+	cr_assert(eq(int, poll(&(struct pollfd){ .fd = first.kept, .events = POLLIN }, 1, -1), 1));
+	expect_list();
+	expect_list();
+	cr_expect(eq(uint, scene.started, 2));
+	cancel_throw(&cancel);
+	pthread_join(thread, NULL);
+	cancel_release(&cancel);
 	unmute(&first);
 }
 
