@@ -95,7 +95,7 @@ table:
 COMMAND_TESTS := exec events jobs oracle posix
 OWN_OF_VENDOR := ctl_create ctl_life ctl_list ctl_url left_behind no_helper ports paused vendor_faults vendor_key answers dead_link skew ctl_taken ctl_live
 SHARED_TESTS  := e2b:after_exec e2b:events e2b:exec e2b:hostile e2b:inherited e2b:jobs e2b:known_names e2b:layers e2b:links e2b:lying_links e2b:mixing e2b:noexec e2b:bare e2b:oracle e2b:pid_namespace e2b:real_builds e2b:staging e2b:made_contents e2b:read_only e2b:no_home e2b:edges e2b:remembered e2b:small_save e2b:full_disk e2b:sessions e2b:lazy \
-	modal:ctl_run modal:edges modal:remembered runloop:ctl_with runloop:small_save \
+	modal:ctl_run modal:edges modal:remembered modal:small_save runloop:ctl_with runloop:small_save \
 	aio:ctl_copy aio:ctl_exec aio:real_editors langsmith:real_git \
 	daytona:ctl_copy daytona:full_disk daytona:read_only \
 	$(COMMAND_TESTS:%=ssh:%)

@@ -53,7 +53,6 @@ static bool probe_fill(struct probe *p, const struct transfer *suspect)
 	struct transfer *t = &p->transfer;
 
 	t->method = HTTP_GET;
-	t->flags = HTTP_OWN_CONNECTION;
 	t->only_connects = p->kind == PROOF_CONNECTED;
 	t->url = url_origin(suspect->url);
 	t->shown = t->url ? strdup(t->url) : NULL;
@@ -63,20 +62,31 @@ static bool probe_fill(struct probe *p, const struct transfer *suspect)
 	return t->shown && (p->address || !suspect->address);
 }
 
-/* Does nothing while a probe runs. */
-static void probe_begin(
-	struct http *h, const struct transfer *suspect, enum proof_kind kind, int64_t now_ms)
+/* NULL: no memory, or no descriptor. */
+static struct probe *probe_new(
+	struct http *h, const struct transfer *suspect, enum proof_kind kind, unsigned flags)
 {
-	struct probe *p = h->silence.probe ? NULL : calloc(1, sizeof *p);
+	struct probe *p = calloc(1, sizeof *p);
+
+	if (!p)
+		return NULL;
+	p->begun_ms = monotonic_ms();
+	p->kind = kind;
+	p->transfer.flags = flags;
+	if (!transfer_init(&p->transfer, NULL) && probe_fill(p, suspect))
+		return p;
+	probe_free(p, h);
+	return NULL;
+}
+
+/* Does nothing while a probe runs. */
+static void probe_begin(struct http *h, const struct transfer *suspect, enum proof_kind kind)
+{
+	struct probe *p =
+		h->silence.probe ? NULL : probe_new(h, suspect, kind, HTTP_OWN_CONNECTION);
 
 	if (!p)
 		return;
-	p->begun_ms = now_ms;
-	p->kind = kind;
-	if (transfer_init(&p->transfer, NULL) || !probe_fill(p, suspect)) {
-		probe_free(p, h);
-		return;
-	}
 	log_debug(LOG_HTTP, "%s %s: nothing comes; %s?", request_method(suspect->method),
 		suspect->shown,
 		kind == PROOF_CONNECTED ? "does a new connection stand"
@@ -142,6 +152,7 @@ void silence_init(struct silence *s)
 void silence_release(struct http *h)
 {
 	probe_free(take(h->silence.probe), h);
+	probe_free(take(h->silence.beside), h);
 	for (size_t n = 0; n < PROOF_KINDS; n++)
 		free(h->silence.proofs[n].url);
 }
@@ -324,7 +335,7 @@ static void suspect_connection(struct http *h, struct transfer *t, const struct 
 
 	look_by(s, now_ms + LOOK_SUSPECTED_MS);
 	if (!is_proved(proof, t, now_ms - peer->quiet_ms))
-		probe_begin(h, t, PROOF_CONNECTED, now_ms);
+		probe_begin(h, t, PROOF_CONNECTED);
 	else if (try_on(t, peer, proof->proved_ms, after_ms, now_ms))
 		give_up(h, t);
 }
@@ -370,7 +381,7 @@ static void look_at_server(struct http *h, struct transfer *t, int64_t now_ms)
 	int64_t after_ms = suspect_after_ms(s), due_ms = t->silent_since_ms + after_ms;
 
 	if (now_ms >= due_ms && !is_proved(proof, t, t->silent_since_ms)) {
-		probe_begin(h, t, PROOF_ANSWERED, now_ms);
+		probe_begin(h, t, PROOF_ANSWERED);
 		return;
 	}
 	if (now_ms >= due_ms)
@@ -384,6 +395,70 @@ static void look_at_server(struct http *h, struct transfer *t, int64_t now_ms)
 	give_up(h, t);
 }
 
+/* ---- A server whose answer may take long ---- */
+
+/* 64 times the first pause. */
+#define DOUBLINGS_MAX 6
+
+static void ask_beside(struct http *h, struct transfer *t)
+{
+	const unsigned flags = HTTP_ANSWERS_AT_ONCE | (t->flags & HTTP_REQUIRE_2);
+	struct probe *p = probe_new(h, t, PROOF_ANSWERED, flags);
+	CURLSH *connections;
+
+	if (!p)
+		return;
+	t->asked_beside++;
+	p->transfer.drops = t->drops;
+	h->silence.beside = p;
+	pthread_mutex_lock(&h->lock);
+	connections = t->is_bulk ? h->connections->bulk : h->connections->prompt;
+	pthread_mutex_unlock(&h->lock);
+	transfer_start(&p->transfer, h->multi, h, connections);
+}
+
+static bool may_be_asked_beside(struct http *h, const struct transfer *t)
+{
+	pthread_mutex_lock(&h->lock);
+	bool is_of_age = t->drops == h->drops;
+
+	pthread_mutex_unlock(&h->lock);
+	return is_of_age && t->stream && t->is_sent && !t->has_received && !lasts(t) &&
+		!(t->flags & HTTP_ANSWERS_AT_ONCE);
+}
+
+static void look_beside(struct http *h, struct transfer *t, int64_t now_ms)
+{
+	unsigned doublings = t->asked_beside < DOUBLINGS_MAX ? t->asked_beside : DOUBLINGS_MAX;
+	int64_t due_ms = t->silent_since_ms + (round_trips_ms(&h->silence) << doublings);
+
+	if (now_ms < due_ms)
+		look_by(&h->silence, due_ms);
+	else if (!h->silence.beside)
+		ask_beside(h, t);
+}
+
+/* An answer is all that is wanted, whatever it says. */
+static void beside_serve(struct http *h)
+{
+	const struct probe *p = h->silence.beside;
+
+	if (p && (p->transfer.has_fields || p->transfer.is_over))
+		probe_free(take(h->silence.beside), h);
+}
+
+/* ---- All of them ---- */
+
+static void look_at(struct http *h, struct transfer *t, int64_t now_ms)
+{
+	if (t->is_condemned || is_probe(h, t) || look_at_connection(h, t, now_ms))
+		return;
+	if (may_be_suspected(t))
+		look_at_server(h, t, now_ms);
+	else if (may_be_asked_beside(h, t))
+		look_beside(h, t, now_ms);
+}
+
 void silence_serve(struct http *h)
 {
 	struct silence *s = &h->silence;
@@ -392,9 +467,8 @@ void silence_serve(struct http *h)
 
 	s->look_ms = INT64_MAX;
 	probe_serve(h, now_ms);
+	beside_serve(h);
 	LIST_FOREACH(t, &s->running, running)
-	if (!t->is_condemned && !is_probe(h, t) && !look_at_connection(h, t, now_ms) &&
-		may_be_suspected(t))
-		look_at_server(h, t, now_ms);
+	look_at(h, t, now_ms);
 	give_up_condemned(h);
 }

@@ -18,6 +18,11 @@
  *   new connection is not doubted for silence, and each such mistake doubles the time until the
  *   next doubt.
  *
+ * A request whose answer may take long says nothing by its own silence. Over HTTP/2 the root is
+ * asked for beside that request, on the same connection, after the same time and then after twice
+ * as long each time: that is a question which is answered at once, and what its silence shows
+ * counts of the connection.
+ *
  * All transfers on a dead connection are given up: those that may be sent twice are sent on a new
  * connection, the others fail with ERR_UNREACHABLE. No later request uses a connection that exists
  * by then, and keepalive probes the others to the same origin each second, too.
@@ -61,6 +66,7 @@ struct silence {
 	unsigned samples;                 /* taken so far */
 	unsigned mistakes;                /* false alarms in a row */
 	struct probe *probe;              /* NULL: none runs */
+	struct probe *beside;             /* on the connection of a late answer; NULL: none runs */
 	struct proof proofs[PROOF_KINDS]; /* the last ones */
 	int64_t look_ms; /* when to look again; INT64_MAX: not before something happens */
 };

@@ -74,6 +74,7 @@ struct transfer {
 	int64_t silent_since_ms;    /* nothing moved since then; monotonic */
 	int64_t received_ms;        /* when a byte last came; likewise */
 	struct trial trial;
+	unsigned asked_beside; /* how often, over all sendings */
 	char error_text[CURL_ERROR_SIZE];
 	unsigned sendings;  /* how often libcurl set out to send it */
 	int64_t sending_ms; /* when it last did; monotonic */

@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #define LONG ((size_t)20 * 1024 * 1024)
+/* How soon silence is suspicious; set before any request. */
+#define SUSPECT_MS 50
 
 TestSuite(http_secure, .fini = secure_close, .timeout = 300);
 
@@ -207,6 +209,54 @@ Test(http_secure, a_full_window_of_http_2_does_not_turn_the_thread)
 	cr_expect(lt(u64, turns, (uint64_t)(monotonic_ms() - begun_ms) + 500));
 	secure_expect("/take", "");
 	secure_expect_end(x, strlen("taken"));
+}
+
+/* ---- Answers that may take long ---- */
+
+/* A connection on which nothing comes any more, and a request on it. */
+static enum err perform_on_muted(unsigned flags, struct error *e)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+
+	secure_open(SECURE_SERVER, "2", true);
+	secure.http->silence.least_ms = SUSPECT_MS;
+	secure_expect("/", "2.0 1");
+	secure_expect("/mute", "muted");
+	request = secure_request("/");
+	request.flags = flags;
+	return http_perform(secure.http, NULL, &request, &answer, e);
+}
+
+Test(http_secure, a_late_answer_is_asked_for_elsewhere_when_its_connection_is_dead)
+{
+	struct error e = { 0 };
+
+	cr_expect(eq(int, perform_on_muted(HTTP_REPEATABLE, &e), ERR_OK), "%s", e.text);
+}
+
+Test(http_secure, what_is_not_repeatable_fails_when_the_connection_of_its_late_answer_is_dead)
+{
+	struct error e = { 0 };
+
+	cr_expect(eq(int, perform_on_muted(0, &e), ERR_UNREACHABLE), "%s", e.text);
+	cr_expect(ne(ptr, strstr(e.text, "is dead"), NULL), "%s", e.text);
+}
+
+Test(http_secure, a_late_answer_is_waited_for_while_its_connection_lives)
+{
+	struct http_exchange *x;
+	int asked;
+
+	secure_open(SECURE_SERVER, "2", true);
+	secure.http->silence.least_ms = SUSPECT_MS;
+	secure_expect("/", "2.0 1");
+	x = secure_begin("/wait");
+	asked = number_at("/roots");
+	while (number_at("/roots") < asked + 2)
+		usleep(1000);
+	number_at("/release");
+	secure_expect_end(x, strlen("released"));
 }
 
 /* ---- Needs of gRPC ---- */

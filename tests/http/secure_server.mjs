@@ -22,8 +22,13 @@ let sockets = 0
 let connections = 0
 let waiting = []
 let held = []
+const muted = new Set()
+let roots = 0
 
 function answer(request, response) {
+	if (muted.has(request.stream?.session))
+		return
+	roots += request.url === '/'
 	switch (request.url) {
 	case '/long':
 		return Readable.from(long()).pipe(response)
@@ -41,6 +46,11 @@ function answer(request, response) {
 		for (const h of held.splice(0))
 			h.request.on('end', () => h.response.end('taken')).resume()
 		return response.end('')
+	case '/mute': // nothing on this connection is answered any more
+		response.end('muted')
+		return muted.add(request.stream.session)
+	case '/roots': // how often / was asked for
+		return response.end(String(roots))
 	case '/sockets':
 		return response.end(String(sockets))
 	case '/trailers':

@@ -89,6 +89,22 @@ ok "a connection was found dead" grep -q "its connection is dead, and a new one 
 is "a command whose connection dies while it runs ends" "$(cat said)" "0 None"
 is "and ran once" "$(wc -l <"$STORE/log")" 2
 
+# What somebody in between goes on acknowledging is found dead where HTTP/2 lets another question be
+# asked on the same connection.
+if [ "$PROVIDER" = modal ]; then
+	echo "what is read" >"$STORE/d/ghost"
+	sees d/ghost
+	tell_relay link ghost
+	is "acknowledged by others: a cold file is read" "$(deadline "$PATIENCE" cat "$MNT/d/ghost")" "what is read"
+	tell_relay link ghost
+	is "a command runs" "$(run "echo >>log")" "0 None"
+	is "once" "$(wc -l <"$STORE/log")" 3
+	echo ghost >"$MNT/ghost"
+	tell_relay link ghost
+	ok "a new file is saved" deadline "$PATIENCE" sync "$MNT/ghost"
+	is "it is there" "$(cat "$STORE/ghost")" ghost
+fi
+
 tell_relay link lose
 echo >"$STORE/d/told"
 ok "what changes in the sandbox is seen" wait_until "$PATIENCE" test -e "$MNT/d/told"
