@@ -1,12 +1,13 @@
 """What somebody in between answers in the sandbox's stead, by kind of answer and verb, on one mount.
 
 answers.py MOUNT STORE VENDOR short|all|KIND,...: prints "KIND VERB RESULT SECONDS ASKED TOLD" a cell. ADMIN
-and VENDOR_KEY are the test server's. RESULT: "ok", an errno, or what is wrong. ASKED: how many
+and VENDOR_KEY are the test server's, RELAY and LINK the link to it, which may give no answer at all. RESULT: "ok", an errno, or what is wrong. ASKED: how many
 requests got the odd answer; TOLD: whether .sandbox/status quotes it.
 """
 import errno
 import json
 import os
+import subprocess
 import sys
 import time
 import urllib.request
@@ -58,6 +59,9 @@ if VENDOR == "modal":
     KINDS["grpc_exhausted_wish"] = ({"type": "grpc_status", "status": 8, "retry_after": 0.2}, False)
     # A gateway of HTTP/1.1's kind, which ends the connection, has no such thing here.
     KINDS.pop("lost_page_502")
+# No answer: nobody listens, nothing moves, all connections are dead and new ones work.
+LINKS = {"refused": ["refuse 3", "cut"], "silent": ["stall 3"], "lost": ["lose"]}
+KINDS |= {name: ({"link": commands}, False) for name, commands in LINKS.items()}
 SHORT = ["login_200", "grpc_exhausted" if VENDOR == "modal" else "page_404"]
 
 
@@ -67,6 +71,14 @@ def admin(method, path, body=None):
         {"X-API-Key": os.environ["VENDOR_KEY"], "Content-Type": "application/json"}, method=method)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     return json.loads(opener.open(request, timeout=60).read().decode() or "null")
+
+
+def give(action):
+    for command in action.get("link", ()):
+        subprocess.run([os.environ["RELAY"], f"--tell={os.environ['LINK']}", *command.split()],
+                       check=True, timeout=60, stdout=subprocess.DEVNULL)
+    if "link" not in action:
+        admin("POST", "/faults", {"match": {"kind": "/./", "times": TIMES}, "action": action})
 
 
 def told():
@@ -182,7 +194,7 @@ def one(kind, verb):
     if prepare:
         prepare(cell)
     before = told()["foreign_answers"]["count"]
-    admin("POST", "/faults", {"match": {"kind": "/./", "times": TIMES}, "action": action})
+    give(action)
     began = time.monotonic()
     result = attempt(do, cell)
     seconds = time.monotonic() - began

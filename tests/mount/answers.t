@@ -1,18 +1,23 @@
 #!/bin/sh
-# What somebody in between answers in the sandbox's stead, a page of a gateway, a login, another's JSON, half of an answer,
-# a rate limit, refuses nothing that was acknowledged, ends nothing, runs nothing twice, and is told in status: by kind of
-# answer and verb. With PROVIDER=VENDOR; ANSWERS=all: every kind; ANSWERS=KIND,...: those; else a few. The table is printed (make answers).
+# What somebody in between answers in the sandbox's stead, a page of a gateway, a login, another's
+# JSON, half of an answer, a rate limit, or that nobody answers at all, refuses nothing that was
+# acknowledged, ends nothing, runs nothing twice, and is told in status: by kind of answer and verb.
+# With PROVIDER=VENDOR; ANSWERS=all: every kind; ANSWERS=KIND,...: those; else a few. The table is
+# printed (make answers).
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
 
 needs_mount
 needs_vendor
 needs node python3
+# shellcheck source=tests/support/tap_relay.sh
+. "$TOP/tests/support/tap_relay.sh"
 
 vendor_sandbox demo
+lay_link demo
 mount_sandbox demo timeout=20
 expect_log '.*'
-export ADMIN VENDOR_KEY
+export ADMIN VENDOR_KEY RELAY LINK="$SCRATCH/link"
 deadline 1200 python3 "$TOP/tests/mount/answers.py" "$MNT" "$STORE" "$PROVIDER" "${ANSWERS:-short}" >table 2>why ||
 	tap_why "$(tail -n 20 why)"
 sed 's/^/# /' table
