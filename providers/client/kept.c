@@ -144,6 +144,13 @@ static unsigned starts_so_far(struct kept_transport *t, struct error *failure)
 	return starts;
 }
 
+/* The call that started may have been cancelled, or have had less time than this one. */
+static bool may_start_anew(const struct call *call, enum err failure)
+{
+	return failure == ERR_INTERRUPTED ||
+		(failure == ERR_TIMEOUT && call && call->progress && call_left_ms(call) > 0);
+}
+
 /*
  * A request that waited for a start that failed gets its error: if each tried anew, all would have
  * to wait.
@@ -156,7 +163,8 @@ static enum err get_started(struct kept_transport *t, enum lane lane, const stru
 	*out = use_current(t, lane);
 	if (*out)
 		return ERR_OK;
-	if (starts_so_far(t, &why) == seen || why.kind == ERR_OK) {
+	if (starts_so_far(t, &why) == seen || why.kind == ERR_OK ||
+		may_start_anew(call, why.kind)) {
 		why = (struct error){ 0 };
 		start_or_mend(t, call, out, &why);
 		publish(t, lane, *out, &why);

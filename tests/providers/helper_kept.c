@@ -24,20 +24,24 @@ static struct scene {
 	int fds[HELPERS_MAX];
 	unsigned started, mended;
 	unsigned stillborn; /* how many of the next helpers hang up at once */
+	unsigned deaf;      /* how many of the next helpers answer nothing */
+	sem_t begun;
 	bool is_beyond_help, is_metered;
 	sem_t ended;
 } scene;
 
 struct helper {
 	int fd;
-	bool is_stillborn;
+	bool is_stillborn, is_deaf;
 };
 
 static void *run_helper(void *context)
 {
 	AUTO_FREE struct helper *h = context;
 
-	if (!h->is_stillborn)
+	if (h->is_deaf)
+		poll(&(struct pollfd){ .fd = h->fd }, 1, -1);
+	else if (!h->is_stillborn)
 		serve(
 			&(struct serve_options){
 				.root = &scene.root, .in_fd = h->fd, .out_fd = h->fd },
@@ -55,8 +59,10 @@ static enum err start(void *context, const struct call *call, int *fd, struct er
 	(void)context, (void)call;
 	if (!h || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return error_errno(e, errno, "a helper");
-	*h = (struct helper){ ends[1], scene.stillborn > 0 };
+	*h = (struct helper){ ends[1], scene.stillborn > 0, scene.deaf > 0 };
 	scene.stillborn -= h->is_stillborn;
+	scene.deaf -= h->is_deaf;
+	sem_post(&scene.begun);
 	scene.fds[scene.started] = ends[1];
 	cr_assert(eq(int, pthread_create(&scene.threads[scene.started++], NULL, run_helper, h), 0));
 	*fd = ends[0];
@@ -83,6 +89,7 @@ static void scene_open(int64_t idle_ms)
 	root_open(&scene.root, scene.scratch.path, NULL, &e);
 	cr_assert(eq(int, e.kind, ERR_OK), "%s", e.text);
 	sem_init(&scene.ended, 0, 0);
+	sem_init(&scene.begun, 0, 0);
 	helper_client_new_kept(&scene.client, &keeper, &hello, &e);
 	cr_assert(eq(int, e.kind, ERR_OK), "%s", e.text);
 }
@@ -254,6 +261,32 @@ Test(helper_kept, a_helper_that_does_not_come_up_is_mended_and_started_once_more
 	scene_open(LONG_MS);
 	expect_list();
 	cr_expect(eq(uint, scene.mended, 1));
+	cr_expect(eq(uint, scene.started, 2));
+}
+
+static void *list_hastily(void *kind)
+{
+	const struct call hasty = { .progress_ms = 500 };
+
+	*(enum err *)kind = list_within(&hasty, NULL);
+	return NULL;
+}
+
+Test(helper_kept, who_waited_for_the_start_of_a_call_with_less_time_starts_one)
+{
+	struct progress progress = progress_now();
+	const struct call patient = { .progress_ms = LONG_MS, .progress = &progress };
+	enum err kind = ERR_OK;
+	struct error e = { 0 };
+	pthread_t thread;
+
+	scene.deaf = 1;
+	scene_open(LONG_MS);
+	cr_assert(eq(int, pthread_create(&thread, NULL, list_hastily, &kind), 0));
+	sem_wait(&scene.begun);
+	cr_expect(eq(int, list_within(&patient, &e), ERR_OK), "%s", e.text);
+	pthread_join(thread, NULL);
+	cr_expect(eq(int, kind, ERR_TIMEOUT));
 	cr_expect(eq(uint, scene.started, 2));
 }
 
