@@ -106,9 +106,17 @@ static void count(struct http *h, int by)
 	pthread_mutex_unlock(&h->lock);
 }
 
+/*
+ * The time until a connection stands, TLS included, at the first sending: five round trips of
+ * 600 ms, and the lookup of a name. Each repetition has twice as long. The connection may be dead
+ * before anything was sent, and its kernel then waits for half a minute.
+ */
+#define CONNECT_MS 4000L
+
 void exchange_start(struct http_exchange *x)
 {
 	transfer_reset(&x->transfer);
+	x->transfer.connect_ms = CONNECT_MS << x->repetitions;
 	buf_reset(&x->ready);
 	x->made = 0;
 	client_note_sleep(x->client);

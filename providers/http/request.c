@@ -56,6 +56,7 @@ static void set_connection(CURL *easy, const struct http *h, const struct transf
 					   : CONNECTION_IDLE_MAX_S);
 	curl_easy_setopt(easy, CURLOPT_CONNECT_TO, t->address);
 	curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, h->socket_path);
+	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, t->connect_ms);
 	curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, t->only_connects ? 1L : 0L);
 	/* Plain requests stay on this machine, whatever http_proxy says. */
 	if (is_plain)

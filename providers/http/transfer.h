@@ -51,6 +51,7 @@ struct transfer {
 	bool is_fresh; /* uses a new connection */
 	/* uses a connection apart from small exchanges, see HTTP_BULK */
 	bool is_bulk;
+	long connect_ms; /* until the connection stands; 0: libcurl's limit */
 	bool only_connects;             /* over when the connection stands */
 	const struct http_frame *frame; /* NULL: none */
 

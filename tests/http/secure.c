@@ -211,6 +211,23 @@ Test(http_secure, a_full_window_of_http_2_does_not_turn_the_thread)
 	secure_expect_end(x, strlen("taken"));
 }
 
+/* ---- Connections that die ---- */
+
+Test(http_secure, a_connection_that_dies_before_it_stands_is_made_again)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	const struct call call = { .progress_ms = 100000 };
+	struct http_request request;
+	struct error e = { 0 };
+	int64_t begun_ms = monotonic_ms();
+
+	secure_open(SECURE_SERVER, "2//1", true);
+	request = secure_request("/");
+	cr_expect(eq(int, http_perform(secure.http, &call, &request, &answer, &e), ERR_OK), "%s",
+		e.text);
+	cr_expect(lt(i64, monotonic_ms() - begun_ms, 90000));
+}
+
 /* ---- Answers that may take long ---- */
 
 /* A connection on which nothing comes any more, and a request on it. */

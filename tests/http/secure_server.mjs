@@ -1,13 +1,15 @@
 // A server with TLS for secure.c: node secure_server.mjs KEY CERT VERSION
-// VERSION: "1" for HTTP/1.1, "2" for HTTP/2 and HTTP/1.1, "2/N" where a connection may have N streams at a time.
+// VERSION: "1" for HTTP/1.1, "2" for HTTP/2 and HTTP/1.1, "2/N" where a connection may have N streams at a time,
+// "2//N" where the first N connections are taken and never answered.
 // Its first line is its port; it ends with its input.
 import http2 from 'node:http2'
 import https from 'node:https'
+import net from 'node:net'
 import fs from 'node:fs'
 import { Readable } from 'node:stream'
 
 const [, , key, cert, versionAndStreams] = process.argv
-const [version, streams] = versionAndStreams.split('/')
+const [version, streams, deaf] = versionAndStreams.split('/')
 const options = { key: fs.readFileSync(key), cert: fs.readFileSync(cert), allowHTTP1: true }
 if (streams)
 	options.settings = { maxConcurrentStreams: Number(streams) }
@@ -73,5 +75,7 @@ const server = version === '2' ? http2.createSecureServer(options, answer) : htt
 server.keepAliveTimeout = 0
 server.on('connection', () => sockets++)
 server.on('secureConnection', () => connections++)
-server.listen(0, '127.0.0.1', () => console.log(server.address().port))
+let taken = 0
+const door = deaf ? net.createServer((s) => ++taken > Number(deaf) ? server.emit('connection', s) : s.on('error', () => {})) : server
+door.listen(0, '127.0.0.1', () => console.log(door.address().port))
 process.stdin.on('end', () => process.exit(0)).resume()
