@@ -71,7 +71,7 @@ enum err job_await_start(struct job *job, const struct cancel *cancel, struct er
 
 /* The state of the job now. */
 enum err job_look(struct job *job, const struct call *call, struct job_facts *out, struct error *e);
-/* The same, or what a look said that was answered no longer ago than it took. */
+/* The state of the job at a look that was answered no longer ago than it took, or now. */
 enum err job_size(struct job *job, const struct call *call, struct job_facts *out, struct error *e);
 /*
  * Adds to `out` up to `len` bytes of the job's output, from `offset` on. Fewer: there is no more

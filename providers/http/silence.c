@@ -152,7 +152,7 @@ void silence_init(struct silence *s)
 void silence_release(struct http *h)
 {
 	probe_free(take(h->silence.probe), h);
-	probe_free(take(h->silence.beside), h);
+	probe_free(take(h->silence.ping), h);
 	for (size_t n = 0; n < PROOF_KINDS; n++)
 		free(h->silence.proofs[n].url);
 }
@@ -400,7 +400,7 @@ static void look_at_server(struct http *h, struct transfer *t, int64_t now_ms)
 /* 64 times the first pause. */
 #define DOUBLINGS_MAX 6
 
-static void ask_beside(struct http *h, struct transfer *t)
+static void send_ping(struct http *h, struct transfer *t)
 {
 	const unsigned flags = HTTP_ANSWERS_AT_ONCE | (t->flags & HTTP_REQUIRE_2);
 	struct probe *p = probe_new(h, t, PROOF_ANSWERED, flags);
@@ -408,16 +408,16 @@ static void ask_beside(struct http *h, struct transfer *t)
 
 	if (!p)
 		return;
-	t->asked_beside++;
+	t->pings++;
 	p->transfer.drops = t->drops;
-	h->silence.beside = p;
+	h->silence.ping = p;
 	pthread_mutex_lock(&h->lock);
 	connections = t->is_bulk ? h->connections->bulk : h->connections->prompt;
 	pthread_mutex_unlock(&h->lock);
 	transfer_start(&p->transfer, h->multi, h, connections);
 }
 
-static bool may_be_asked_beside(struct http *h, const struct transfer *t)
+static bool may_be_pinged(struct http *h, const struct transfer *t)
 {
 	pthread_mutex_lock(&h->lock);
 	bool is_of_age = t->drops == h->drops;
@@ -427,27 +427,27 @@ static bool may_be_asked_beside(struct http *h, const struct transfer *t)
 		!(t->flags & HTTP_ANSWERS_AT_ONCE);
 }
 
-static void look_beside(struct http *h, struct transfer *t, int64_t now_ms)
+static void look_by_ping(struct http *h, struct transfer *t, int64_t now_ms)
 {
-	unsigned doublings = t->asked_beside < DOUBLINGS_MAX ? t->asked_beside : DOUBLINGS_MAX;
+	unsigned doublings = t->pings < DOUBLINGS_MAX ? t->pings : DOUBLINGS_MAX;
 	int64_t due_ms = t->silent_since_ms + (round_trips_ms(&h->silence) << doublings);
 
 	if (now_ms < due_ms)
 		look_by(&h->silence, due_ms);
-	else if (!h->silence.beside)
-		ask_beside(h, t);
+	else if (!h->silence.ping)
+		send_ping(h, t);
 }
 
 /* An answer is all that is wanted, whatever it says. */
-static void beside_serve(struct http *h)
+static void ping_serve(struct http *h)
 {
-	const struct probe *p = h->silence.beside;
+	const struct probe *p = h->silence.ping;
 
 	if (p && (p->transfer.has_fields || p->transfer.is_over))
-		probe_free(take(h->silence.beside), h);
+		probe_free(take(h->silence.ping), h);
 }
 
-/* ---- All of them ---- */
+/* ---- All transfers ---- */
 
 static void look_at(struct http *h, struct transfer *t, int64_t now_ms)
 {
@@ -455,8 +455,8 @@ static void look_at(struct http *h, struct transfer *t, int64_t now_ms)
 		return;
 	if (may_be_suspected(t))
 		look_at_server(h, t, now_ms);
-	else if (may_be_asked_beside(h, t))
-		look_beside(h, t, now_ms);
+	else if (may_be_pinged(h, t))
+		look_by_ping(h, t, now_ms);
 }
 
 void silence_serve(struct http *h)
@@ -467,7 +467,7 @@ void silence_serve(struct http *h)
 
 	s->look_ms = INT64_MAX;
 	probe_serve(h, now_ms);
-	beside_serve(h);
+	ping_serve(h);
 	LIST_FOREACH(t, &s->running, running)
 	look_at(h, t, now_ms);
 	give_up_condemned(h);

@@ -19,9 +19,8 @@
  *   next doubt.
  *
  * A request whose answer may take long says nothing by its own silence. Over HTTP/2 the root is
- * asked for beside that request, on the same connection, after the same time and then after twice
- * as long each time: that is a question which is answered at once, and what its silence shows
- * counts of the connection.
+ * asked for on the same connection, after the same time and then after twice as long each time: a
+ * ping. The server answers it at once, so its silence counts as the connection's.
  *
  * All transfers on a dead connection are given up: those that may be sent twice are sent on a new
  * connection, the others fail with ERR_UNREACHABLE. No later request uses a connection that exists
@@ -66,7 +65,7 @@ struct silence {
 	unsigned samples;                 /* taken so far */
 	unsigned mistakes;                /* false alarms in a row */
 	struct probe *probe;              /* NULL: none runs */
-	struct probe *beside;             /* on the connection of a late answer; NULL: none runs */
+	struct probe *ping;               /* on the connection of a late answer; NULL: none runs */
 	struct proof proofs[PROOF_KINDS]; /* the last ones */
 	int64_t look_ms; /* when to look again; INT64_MAX: not before something happens */
 };

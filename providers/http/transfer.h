@@ -51,7 +51,7 @@ struct transfer {
 	bool is_fresh; /* uses a new connection */
 	/* uses a connection apart from small exchanges, see HTTP_BULK */
 	bool is_bulk;
-	long connect_ms; /* until the connection stands; 0: libcurl's limit */
+	long connect_ms;                /* until the connection stands; 0: libcurl's limit */
 	bool only_connects;             /* over when the connection stands */
 	const struct http_frame *frame; /* NULL: none */
 
@@ -75,7 +75,7 @@ struct transfer {
 	int64_t silent_since_ms;    /* nothing moved since then; monotonic */
 	int64_t received_ms;        /* when a byte last came; likewise */
 	struct trial trial;
-	unsigned asked_beside; /* how often, over all sendings */
+	unsigned pings; /* over all sendings */
 	char error_text[CURL_ERROR_SIZE];
 	unsigned sendings;  /* how often libcurl set out to send it */
 	int64_t sending_ms; /* when it last did; monotonic */
