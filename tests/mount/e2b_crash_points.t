@@ -9,7 +9,7 @@ PROVIDER=e2b
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
 # shellcheck source=tests/support/tap_counters.sh
-. "${0%/*}/../support/tap_counters.sh"
+. "$TOP/tests/support/tap_counters.sh"
 
 needs_mount
 needs node python3

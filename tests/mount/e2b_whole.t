@@ -5,7 +5,7 @@ PROVIDER=e2b
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
 # shellcheck source=tests/support/tap_whole.sh
-. "${0%/*}/../support/tap_whole.sh"
+. "$TOP/tests/support/tap_whole.sh"
 
 needs_mount
 needs node python3

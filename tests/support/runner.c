@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -286,7 +287,12 @@ static void say_end(const struct slot *s, int status)
 	say(s->test, text);
 }
 
-static void end(struct slot *s, int status)
+static double seconds(struct timeval t)
+{
+	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+static void end(struct slot *s, int status, const struct rusage *used)
 {
 	bool is_skipped = WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED &&
 		!all.has_failed[s - all.slots];
@@ -295,8 +301,9 @@ static void end(struct slot *s, int status)
 	if (!passed)
 		say_end(s, status);
 	all.failed += !passed;
-	printf("%s %u - %s::%s%s  (%.2fs)\n", passed ? "ok" : "not ok", ++all.count,
-		s->test->category, s->test->name, is_skipped ? " # SKIP" : "", now() - s->began);
+	printf("%s %u - %s::%s%s  (%.2fs, %.2fs of a processor)\n", passed ? "ok" : "not ok",
+		++all.count, s->test->category, s->test->name, is_skipped ? " # SKIP" : "",
+		now() - s->began, seconds(used->ru_utime) + seconds(used->ru_stime));
 	fflush(stdout);
 	s->pid = 0;
 }
@@ -326,12 +333,13 @@ static void end_late_ones(void)
 /* Whether a test has ended. */
 static bool take_ended(void)
 {
+	struct rusage used;
 	int status;
 	bool any = false;
 
 	for (struct slot *s = all.slots; s < all.slots + all.jobs; s++)
-		if (s->pid && waitpid(s->pid, &status, WNOHANG) == s->pid) {
-			end(s, status);
+		if (s->pid && wait4(s->pid, &status, WNOHANG, &used) == s->pid) {
+			end(s, status, &used);
 			any = true;
 		}
 	return any;
