@@ -36,8 +36,8 @@ vendor_sandbox auto
 start_relay worker "$MODAL_SERVER_URL"
 vendor_request POST "$ADMIN/router/$(relay_port worker)" >/dev/null
 expect_log '.*'
-mount_sandbox silent timeout=5
-is "a command may be silent" "$(run "sleep 12; echo done")" "0 done well"
+mount_sandbox silent timeout=15
+is "a command may be silent" "$(run "sleep 20; echo done")" "0 done well"
 run_over_dead_link
 is "over a dead link it fails" "$(cat said)" "None  failed"
 is "in time ($took s)" "$([ $took -lt $LIMIT_S ] && echo yes)" yes
