@@ -85,7 +85,7 @@ CHANGES_MUCH = {"untar of 200 files", "rm -rf of them"}
 PAUSE_S, BATCH = 0.1, 2
 PAUSELESS_S = {"untar of 200 files": 0.5, "rm -rf of them": 0.5, "an editor's save": 0.15}
 
-# An answer shows for so long that the sandbox runs: a work that lasts longer may have to look once more.
+# An answer shows for so long that the sandbox runs: a work may have to look once more whenever that is over.
 LOOK_S = {"langsmith": 0.5}
 
 # So many more than that it takes now and then. A stream of changes that is followed request by request may end meanwhile;
@@ -136,7 +136,8 @@ def of_pauses(figure):
 
 
 def of_looks(vendor, figure):
-    return int(vendor in LOOK_S and (figure.seconds or 0) > LOOK_S[vendor])
+    took_s = figure.seconds or figure.landed or 0
+    return int(took_s / LOOK_S[vendor]) if vendor in LOOK_S else 0
 
 
 def column_of(vendor):

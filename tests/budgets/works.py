@@ -6,6 +6,7 @@ what the test server counted from its beginning to its end. Whatever mounting it
 import os
 import random
 import shlex
+import time
 from dataclasses import replace
 
 import fixtures
@@ -26,8 +27,10 @@ def mounting(bench):
     bench.system.unmount()
     for phase in ("first ever", "again"):
         bench.system.reset_counters()
+        began = time.monotonic()
         bench.system.mount()
-        yield Figure("mount and ls", phase, counters=bench.system.counters())
+        landed = time.monotonic() - began
+        yield Figure("mount and ls", phase, landed=landed, counters=bench.system.counters())
         bench.system.unmount()
 
 
