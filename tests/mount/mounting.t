@@ -182,9 +182,9 @@ fails "it still finds what is wrong" mount -f -t fuse.sandboxfs nobody:x dir
 fails "and what only the sandbox knows" mount -f -t fuse.sandboxfs local:x:/home/user/none dir
 fails "and what the provider cannot do" mount -f -t fuse.sandboxfs local:x dir -o lifetime=60
 fails "also of a sandbox that would be made" mount -f -t fuse.sandboxfs local: dir -o gpu=H100
-sandboxes=$("$SANDBOXCTL" list local)
+sandboxes=$("$SANDBOXCTL" list local | cut -d ' ' -f 1)
 ok "a sandbox that would be made can be checked" mount -f -t fuse.sandboxfs local: dir
-is "and is not made" "$("$SANDBOXCTL" list local)" "$sandboxes"
+is "and is not made" "$("$SANDBOXCTL" list local | cut -d ' ' -f 1)" "$sandboxes"
 mount -t fuse.sandboxfs local:x dir -o bogus 2>err
 is "mount(8) gets the exit status of a wrong call" $? 1
 ok "and the line" grep -q "^sandboxfs: unknown option 'bogus'" err
