@@ -35,7 +35,10 @@
 /* The attributes of stat(2), to the nanosecond, as the sandbox has them. */
 struct attr {
 	uint64_t dev, ino;
-	/* time of birth since 1970 in ns; 0: unknown. Distinguishes a reused inode number */
+	/*
+	 * time of birth since 1970 in ns, perhaps with BIRTH_PASSES; 0: unknown. Distinguishes a
+	 * reused inode number
+	 */
 	uint64_t btime_ns;
 	uint32_t mode, nlink, uid, gid;
 	uint64_t rdev; /* makedev() of a device, else 0 */
@@ -45,6 +48,20 @@ struct attr {
 	bool no_xattrs; /* the inode has no extended attribute of the user's; false: not known */
 	struct timespec atime, mtime, ctime; /* the sandbox's clock */
 };
+
+/* The bit of a time of birth that a later helper may not know: it is in no lasting record. */
+#define BIRTH_PASSES (1ull << 63)
+
+static inline uint64_t attr_lasting_birth(const struct attr *a)
+{
+	return a->btime_ns & BIRTH_PASSES ? 0 : a->btime_ns;
+}
+
+/* Whether both times of birth are known, and differ. */
+static inline bool is_born_apart(uint64_t one, uint64_t other)
+{
+	return one && other && (one ^ other) & ~BIRTH_PASSES;
+}
 
 /* Whether the contents are the same, as far as attributes show. */
 static inline bool attr_is_same_version(const struct attr *a, const struct attr *b)

@@ -308,7 +308,7 @@ release_fuzz         = fuzz FUZZ_SECONDS=60
 release_oracle       = oracle ORACLE_OPS=50000 ORACLE_SEEDS=2
 release_three-steps  = test T="unit:cache:three_steps/* unit:cache:times/*" SANDBOXFS_CASES_STRIDE=1
 release_process      = test HELPER=process ORACLE_OPS=20000 T="$(ALL_VENDOR_TESTS)"
-release_mixing       = test MIXING_ROUNDS=10000 T="tests/mount/mixing.t e2b:tests/mount/mixing.t"
+release_mixing       = test MIXING_ROUNDS=10000 T="tests/mount/mixing.t e2b:tests/mount/mixing.t docker:tests/mount/mixing.t"
 $(foreach v,$(VENDORS),$(eval release_$v = test PROVIDER=$v STRESS_SECONDS=60 STATUSES="400 401 403 404 500 502" \
 	LEVELS="error warn info" EDGE_COMMANDS=200 WHOLE=yes LAYERS_TRIED="overlay overlay,apart" \
 	ORACLE_OPS=$(if $(filter e2b,$v),20000,2000) T="$$(call left_of_vendor,$v)"))

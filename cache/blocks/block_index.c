@@ -15,8 +15,8 @@ _Static_assert(sizeof(struct block_place) == RECORDS_KEY_SIZE, "a place is a key
 struct block_place block_place(
 	const struct block_name *sandbox, const struct attr *version, uint64_t index)
 {
-	uint64_t facts[11] = { version->dev, version->ino, version->btime_ns, version->size,
-		(uint64_t)version->mtime.tv_sec, (uint64_t)version->mtime.tv_nsec,
+	uint64_t facts[11] = { version->dev, version->ino, attr_lasting_birth(version),
+		version->size, (uint64_t)version->mtime.tv_sec, (uint64_t)version->mtime.tv_nsec,
 		(uint64_t)version->ctime.tv_sec, (uint64_t)version->ctime.tv_nsec, index };
 	struct block_place place;
 

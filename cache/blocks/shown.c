@@ -39,7 +39,7 @@ struct value {
 static void key_of(
 	const struct shown *s, const struct attr *real, unsigned char key[RECORDS_KEY_SIZE])
 {
-	uint64_t facts[5] = { real->dev, real->ino, real->btime_ns };
+	uint64_t facts[5] = { real->dev, real->ino, attr_lasting_birth(real) };
 	struct block_name sandbox = block_name(s->name, s->sandbox_len);
 
 	memcpy(&facts[3], &sandbox, sizeof sandbox);
@@ -171,7 +171,7 @@ bool shown_find(struct shown *s, const struct attr *real, struct shown_inode *ou
 
 	out->number = value.number;
 	out->ctime = is_unchanged ? from_ns(value.shown_ns) : real->ctime;
-	return is_unchanged || real->btime_ns;
+	return is_unchanged || attr_lasting_birth(real);
 }
 
 /* ---- Links ---- */

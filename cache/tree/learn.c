@@ -49,7 +49,7 @@ bool is_same_file(const struct attr *a, const struct attr *b)
 {
 	if (a->dev != b->dev || a->ino != b->ino || (a->mode & S_IFMT) != (b->mode & S_IFMT))
 		return false;
-	return !a->btime_ns || !b->btime_ns || a->btime_ns == b->btime_ns;
+	return !is_born_apart(a->btime_ns, b->btime_ns);
 }
 
 /* Whether a change of `i` or its names, local or by an event, began or ended since. */

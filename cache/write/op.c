@@ -188,9 +188,8 @@ const struct expect *op_file(const struct op *q)
 
 bool op_is_same_file(const struct expect *a, const struct expect *b)
 {
-	bool is_born_apart = a->btime_ns && b->btime_ns && a->btime_ns != b->btime_ns;
-
-	return a->ino && a->ino == b->ino && a->dev == b->dev && !is_born_apart;
+	return a->ino && a->ino == b->ino && a->dev == b->dev &&
+		!is_born_apart(a->btime_ns, b->btime_ns);
 }
 
 bool op_is_of(const struct op *q, const struct expect *file)

@@ -1,5 +1,6 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
+#include "providers/helper/birth.h"
 #include "providers/helper/helper.h"
 #include "providers/helper/sys.h"
 #include "providers/helper/user_xattrs.h"
@@ -174,7 +175,7 @@ static bool stat_entry(struct listing *l, const struct opened *o, const char *na
 	if (sys_stat(dir_fd, name, out))
 		return false;
 	if (o->is_layered)
-		out->btime_ns = 0;
+		birth_settle_here(out);
 	user_xattrs_note(dir_fd, name, out);
 	if (!S_ISLNK(out->mode))
 		return true;

@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
+#include "providers/helper/birth.h"
 #include "providers/helper/lift.h"
 #include "providers/helper/pin.h"
 #include "providers/helper/sys.h"
@@ -286,7 +287,7 @@ enum err attr_of_fd(int fd, struct attr *out, struct error *e)
 	if (sys_stat(fd, "", out))
 		return error_errno(e, errno, "fstat");
 	if (out->btime_ns && sys_is_layered(fd))
-		out->btime_ns = 0;
+		birth_settle_here(out);
 	user_xattrs_note(fd, "", out);
 	return ERR_OK;
 }
@@ -296,7 +297,7 @@ enum err place_stat(const struct place *p, struct attr *out, const char *path, s
 	if (sys_stat(p->fd, p->name, out))
 		return error_errno(e, errno, "%s", path);
 	if (out->btime_ns && sys_is_layered(p->fd))
-		out->btime_ns = 0;
+		birth_settle_here(out);
 	user_xattrs_note(p->fd, p->name, out);
 	return ERR_OK;
 }
@@ -321,7 +322,7 @@ bool expect_met(const struct expect *x, const struct attr *a)
 		return true;
 	if (x->ino != a->ino || !may_be_same_device(x->dev, a->dev))
 		return false;
-	return !x->btime_ns || !a->btime_ns || x->btime_ns == a->btime_ns;
+	return !is_born_apart(x->btime_ns, a->btime_ns);
 }
 
 struct expect expect_of(const struct attr *a)

@@ -100,6 +100,18 @@ Test(shown, where_no_birth_is_known_it_keeps_nothing)
 	cr_expect(not(shown_find(shown, &changed, &out)));
 }
 
+/* Another helper does not tell it. */
+Test(shown, a_birth_that_passes_is_in_no_record)
+{
+	struct attr passing = file, unborn = file;
+
+	unborn.btime_ns = 0;
+	passing.btime_ns |= BIRTH_PASSES;
+	shown_note(shown, &passing, &as);
+	cr_expect(knows(shown, unborn));
+	cr_expect(not(knows(shown, file)));
+}
+
 Test(shown, a_link_is_known_by_its_text_where_it_was_put)
 {
 	struct attr another = file;

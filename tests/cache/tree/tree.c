@@ -415,6 +415,18 @@ Test(tree, a_reused_inode_number_is_a_new_inode)
 	tree_unpin(tree, new);
 }
 
+/* On a file system of layers, whose helper tells births since it began. */
+Test(tree, a_birth_that_passes_tells_a_reused_number_under_another_name)
+{
+	struct attr attr = attr_of(5, S_IFREG | 0644);
+	struct inode *unborn = learn_attr(root, "f", attr);
+
+	attr.btime_ns = BIRTH_PASSES | 1;
+	cr_expect(eq(ptr, learn_attr(root, "f", attr), unborn), "copied from a lower layer");
+	attr.btime_ns = BIRTH_PASSES | 2;
+	cr_expect(ne(ptr, learn_attr(root, "g", attr), unborn));
+}
+
 /* The inode number that stat(2) shows. */
 static uint64_t number_of(struct inode *i)
 {
