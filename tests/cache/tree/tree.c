@@ -415,6 +415,44 @@ Test(tree, a_reused_inode_number_is_a_new_inode)
 	tree_unpin(tree, new);
 }
 
+static struct inode *learn_unborn(const char *name, uint64_t size, uint64_t seen)
+{
+	struct tree_news news = {
+		.attr = attr_of(7, S_IFREG | 0644), .until_ms = LATER, .name_until_ms = LATER
+	};
+	bool changed;
+
+	news.attr.nlink = 1;
+	news.attr.size = size;
+	struct inode *i = tree_learn_name(tree, root, name, seen, &news, &changed);
+
+	tree_unpin(tree, i);
+	return i;
+}
+
+/* The number was given to another file of a file system that has no times of birth. */
+Test(tree, a_file_without_a_time_of_birth_is_another_where_name_and_contents_are)
+{
+	struct inode *f = learn_unborn("f", 10, tree_seen(tree));
+
+	tree_kernel_get(tree, f);
+	cr_expect(eq(ptr, learn_unborn("f", 20, tree_seen(tree)), f), "changed");
+	cr_expect(eq(ptr, learn_unborn("g", 20, tree_seen(tree)), f), "renamed, or linked");
+	cr_expect(ne(ptr, learn_unborn("h", 30, tree_seen(tree)), f));
+	tree_kernel_forget(tree, f, 1);
+}
+
+Test(tree, an_old_answer_takes_no_file_without_a_time_of_birth_for_another)
+{
+	struct inode *f = learn_unborn("f", 10, tree_seen(tree));
+	uint64_t seen = tree_seen(tree);
+
+	tree_kernel_get(tree, f);
+	receive(WATCH_CREATED, "h");
+	cr_expect(ne(ptr, learn_unborn("h", 30, seen), f));
+	tree_kernel_forget(tree, f, 1);
+}
+
 /* On a file system of layers, whose helper tells births since it began. */
 Test(tree, a_birth_that_passes_tells_a_reused_number_under_another_name)
 {
