@@ -2,8 +2,8 @@
  * Requests to a helper that serves while there are requests. The first one starts the helper, all
  * share it, and it is released when no request has come for a while. A helper whose stream broke,
  * that fell silent, is left to the requests that still wait for it; the next request starts
- * another. Where a stream is metered, and a large request takes long, small ones have a second
- * helper: nothing passes what one write has taken.
+ * another. Where the writes of a stream cost requests, and a large one takes long, small ones have
+ * a second helper: nothing passes what one write has taken.
  */
 #include "providers/base/cleanup.h"
 #include "providers/base/condition.h"
@@ -251,7 +251,7 @@ static bool is_first_free(struct kept_transport *t, enum lane *lane)
 
 	pthread_mutex_lock(&t->lock);
 	s = t->current[LANE_FIRST];
-	is_free = !s || !s->large || !t->keeper.is_metered;
+	is_free = !s || !s->large || !t->keeper.costs_requests;
 	if (!is_free &&
 		(t->current[LANE_ASIDE] || monotonic_ms() - s->large_since_ms >= ASIDE_AFTER_MS))
 		*lane = LANE_ASIDE;

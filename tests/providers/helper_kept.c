@@ -26,7 +26,7 @@ static struct scene {
 	unsigned stillborn; /* how many of the next helpers hang up at once */
 	unsigned deaf;      /* how many of the next helpers answer nothing */
 	sem_t begun;
-	bool is_beyond_help, is_metered;
+	bool is_beyond_help, costs_requests;
 	sem_t ended;
 } scene;
 
@@ -78,9 +78,10 @@ static enum err mend(void *context, const struct call *call, struct error *e)
 
 static void scene_open(int64_t idle_ms)
 {
-	const struct helper_keeper keeper = {
-		.start = start, .mend = mend, .idle_ms = idle_ms, .is_metered = scene.is_metered
-	};
+	const struct helper_keeper keeper = { .start = start,
+		.mend = mend,
+		.idle_ms = idle_ms,
+		.costs_requests = scene.costs_requests };
 	const struct hello hello = { .version = WIRE_VERSION,
 		.root = { { .ino = 2, .mode = S_IFDIR | 0755 }, { .block_size = 4096 }, { 0 } } };
 	struct error e = { 0 };
@@ -239,7 +240,7 @@ Test(helper_kept, where_a_large_request_takes_long_small_ones_have_another)
 	struct muted first;
 	pthread_t thread;
 
-	scene.is_metered = true;
+	scene.costs_requests = true;
 	scene_open(LONG_MS);
 	expect_list();
 	cancel_init(&cancel, NULL);
