@@ -19,14 +19,14 @@ __attribute__((constructor)) static void note_beginning(void)
 	here.dev = root.dev;
 }
 
-void birth_settle(const struct birth_since *since, struct attr *a)
+void birth_keep_since(const struct birth_since *since, struct attr *a)
 {
 	bool lasts = S_ISREG(a->mode) && a->dev == since->dev && a->btime_ns >= since->began_ns;
 
 	a->btime_ns = lasts ? a->btime_ns | BIRTH_PASSES : 0;
 }
 
-void birth_settle_here(struct attr *a)
+void birth_keep_since_start(struct attr *a)
 {
-	birth_settle(&here, a);
+	birth_keep_since(&here, a);
 }

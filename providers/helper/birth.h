@@ -15,8 +15,11 @@ struct birth_since {
 	uint64_t dev;      /* the file system of "/": the layers of others may be filled any time */
 };
 
-/* Clears the time of birth of `a`, which is on a file system of layers, or marks it as passing. */
-void birth_settle(const struct birth_since *since, struct attr *a);
+/*
+ * Keeps the time of birth of `a`, which is on a file system of layers, with BIRTH_PASSES if it
+ * counts, else clears it.
+ */
+void birth_keep_since(const struct birth_since *since, struct attr *a);
 
 /* The same for this process. Threads: any. */
-void birth_settle_here(struct attr *a);
+void birth_keep_since_start(struct attr *a);

@@ -175,7 +175,7 @@ static bool stat_entry(struct listing *l, const struct opened *o, const char *na
 	if (sys_stat(dir_fd, name, out))
 		return false;
 	if (o->is_layered)
-		birth_settle_here(out);
+		birth_keep_since_start(out);
 	user_xattrs_note(dir_fd, name, out);
 	if (!S_ISLNK(out->mode))
 		return true;

@@ -287,7 +287,7 @@ enum err attr_of_fd(int fd, struct attr *out, struct error *e)
 	if (sys_stat(fd, "", out))
 		return error_errno(e, errno, "fstat");
 	if (out->btime_ns && sys_is_layered(fd))
-		birth_settle_here(out);
+		birth_keep_since_start(out);
 	user_xattrs_note(fd, "", out);
 	return ERR_OK;
 }
@@ -297,7 +297,7 @@ enum err place_stat(const struct place *p, struct attr *out, const char *path, s
 	if (sys_stat(p->fd, p->name, out))
 		return error_errno(e, errno, "%s", path);
 	if (out->btime_ns && sys_is_layered(p->fd))
-		birth_settle_here(out);
+		birth_keep_since_start(out);
 	user_xattrs_note(p->fd, p->name, out);
 	return ERR_OK;
 }

@@ -9,9 +9,9 @@
 
 static const struct birth_since since = { .began_ns = 1000, .dev = 7 };
 
-static struct attr settled(struct attr a)
+static struct attr kept(struct attr a)
 {
-	birth_settle(&since, &a);
+	birth_keep_since(&since, &a);
 	return a;
 }
 
@@ -20,7 +20,7 @@ Test(helper_birth, counts_of_what_was_born_since_the_helper_began)
 	const struct attr before = { .dev = 7, .ino = 1, .mode = S_IFREG, .btime_ns = 999 };
 	const struct attr after = { .dev = 7, .ino = 1, .mode = S_IFREG, .btime_ns = 1000 };
 	const struct attr again = { .dev = 7, .ino = 1, .mode = S_IFREG, .btime_ns = 1001 };
-	const struct attr untold = settled(before), made = settled(after), reused = settled(again);
+	const struct attr untold = kept(before), made = kept(after), reused = kept(again);
 	const struct expect file = expect_of(&made);
 
 	cr_expect(eq(u64, untold.btime_ns, 0), "a first change may still copy it");
@@ -36,6 +36,6 @@ Test(helper_birth, does_not_count_of_directories_and_in_the_layers_of_others)
 	const struct attr dir = { .dev = 7, .ino = 1, .mode = S_IFDIR, .btime_ns = 2000 };
 	const struct attr other = { .dev = 8, .ino = 1, .mode = S_IFREG, .btime_ns = 2000 };
 
-	cr_expect(eq(u64, settled(dir).btime_ns, 0));
-	cr_expect(eq(u64, settled(other).btime_ns, 0));
+	cr_expect(eq(u64, kept(dir).btime_ns, 0));
+	cr_expect(eq(u64, kept(other).btime_ns, 0));
 }
