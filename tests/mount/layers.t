@@ -19,15 +19,15 @@ needs git node python3 setfattr busybox
 grep -qw overlay /proc/filesystems || modprobe overlay 2>/dev/null || skip_all "no overlayfs here"
 grep -qw overlay /proc/filesystems || skip_all "no overlayfs here"
 
-IMAGE=$SCRATCH/image
-export IMAGE LAYERS GIT_CONFIG_GLOBAL="$SCRATCH/gitconfig"
+FIRST=$SCRATCH/image
+export LAYERS GIT_CONFIG_GLOBAL="$SCRATCH/gitconfig"
 git config --global user.name a
 git config --global user.email a@b
 git config --global safe.directory '*'
 
 make_image() {
-	mkdir -p "$IMAGE/pkg/sub/deep" "$IMAGE/gone/below" "$IMAGE/empty" "$IMAGE/linked"
-	cd "$IMAGE" || exit 1
+	mkdir -p "$FIRST/pkg/sub/deep" "$FIRST/gone/below" "$FIRST/empty" "$FIRST/linked"
+	cd "$FIRST" || exit 1
 	for name in 1 2 3 4 5 6 7 8 9; do
 		echo "line $name" >pkg/f$name
 	done
@@ -121,7 +121,7 @@ layers_alike() { # OPTIONS
 	mkdir -p alike/shown alike/above
 	case $1 in *apart*) mount -t tmpfs none alike/above ;; esac
 	mkdir alike/above/upper alike/above/work
-	layers=lowerdir=$IMAGE,upperdir=$PWD/alike/above/upper,workdir=$PWD/alike/above/work$options
+	layers=lowerdir=$FIRST,upperdir=$PWD/alike/above/upper,workdir=$PWD/alike/above/work$options
 	case $1 in
 	fuse*) fuse-overlayfs -o "$layers" alike/shown ;;
 	*) mount -t overlay -o "$layers" overlay alike/shown ;;
@@ -134,7 +134,7 @@ containers_alike() {
 	[ "$(docker info -f '{{.Driver}}')" = overlay2 ] || return 1
 	mkdir rootfs
 	cp "$(command -v busybox)" rootfs/busybox
-	cp -a "$IMAGE" rootfs/work
+	cp -a "$FIRST" rootfs/work
 	docker_image layers rootfs || return 1
 	for name in one other; do
 		docker run -d --network none --name $name layers /busybox sleep 1000000 >/dev/null || return 1
@@ -165,6 +165,7 @@ for kind in ${LAYERS_TRIED:-overlay}; do
 	fi
 	VENDOR_USER=
 	LAYERS=$kind
+	export IMAGE="$FIRST"
 	IS_APART=
 	case $kind in *apart*) IS_APART=1 ;; esac
 	IS_FUSE=
