@@ -184,12 +184,14 @@ static struct inode *inode_learned_locked(struct tree *t, const struct attr *att
 /*
  * The inode of that number under any name. Where births are not known, a file with one name and
  * other contents is a later one of the number: what the kernel has of the earlier one is not its.
+ * Of a file that changes here the contents say nothing.
  */
-static struct inode *inode_of_number_locked(struct tree *t, const struct attr *attr)
+static struct inode *inode_of_number_locked(struct tree *t, const struct attr *attr, uint64_t seen)
 {
 	struct inode *i = inode_find_locked(t, attr);
 	bool is_reused = i && S_ISREG(attr->mode) && attr->nlink == 1 &&
-		!(i->attr.btime_ns && attr->btime_ns) && contents_differ(&i->attr, attr);
+		!(i->attr.btime_ns && attr->btime_ns) && !i->unsynced && !is_newer(i, seen) &&
+		contents_differ(&i->attr, attr);
 
 	return is_reused ? NULL : i;
 }
@@ -201,7 +203,7 @@ static struct inode *inode_for_locked(
 	const struct dentry *d = dentry_find_locked(t, dir, name);
 	/* The number may belong to an earlier file that a program still remembers. */
 	bool is_known = d && is_same_file(&d->inode->attr, attr);
-	struct inode *i = is_known ? d->inode : inode_of_number_locked(t, attr);
+	struct inode *i = is_known ? d->inode : inode_of_number_locked(t, attr, seen);
 
 	if (i && is_same_file(&i->attr, attr) && may_be_named_locked(i, dir, name)) {
 		i->gone = false; /* the file had another name that was not known */
@@ -230,7 +232,7 @@ static struct inode *inode_for_old_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct attr *attr, uint64_t seen)
 {
 	struct dentry *d = dentry_find_locked(t, dir, name);
-	struct inode *i = d ? d->inode : inode_of_number_locked(t, attr);
+	struct inode *i = d ? d->inode : inode_of_number_locked(t, attr, seen);
 
 	if (d && !is_same_file(&i->attr, attr) && is_outdated_locked(t, d, seen)) {
 		i = inode_for_locked(t, dir, name, attr, seen);

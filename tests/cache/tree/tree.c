@@ -442,6 +442,23 @@ Test(tree, a_file_without_a_time_of_birth_is_another_where_name_and_contents_are
 	tree_kernel_forget(tree, f, 1);
 }
 
+/* What is known of it is what the mount shows, and not what the sandbox has. */
+Test(tree, a_file_without_a_time_of_birth_that_changes_here_is_found_by_another_name)
+{
+	struct inode *f = learn_unborn("f", 10, tree_seen(tree));
+	struct tree_scope scope = { .inodes = { f } };
+	uint64_t seen = tree_seen(tree);
+
+	tree_kernel_get(tree, f);
+	tree_mark_unsynced(tree, f, 1);
+	cr_expect(eq(ptr, learn_unborn("g", 20, tree_seen(tree)), f), "a write is pending");
+	tree_mark_unsynced(tree, f, -1);
+	tree_change_begins(tree, &scope);
+	tree_change_ends(tree, &scope);
+	cr_expect(eq(ptr, learn_unborn("h", 30, seen), f), "written since the question");
+	tree_kernel_forget(tree, f, 1);
+}
+
 Test(tree, an_old_answer_takes_no_file_without_a_time_of_birth_for_another)
 {
 	struct inode *f = learn_unborn("f", 10, tree_seen(tree));
