@@ -220,7 +220,7 @@ static struct inode *inode_made_locked(struct tree *t, const struct attr *attr)
 {
 	struct inode *known = inode_find_locked(t, attr);
 	bool was_there = known && S_ISREG(attr->mode) && is_same_file(&known->attr, attr) &&
-		(attr->btime_ns || attr->nlink > 1);
+		((known->attr.btime_ns && attr->btime_ns) || attr->nlink > 1);
 
 	if (was_there) {
 		known->gone = false;

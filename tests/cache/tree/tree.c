@@ -504,6 +504,24 @@ static struct inode *made(struct inode *dir, const char *name, uint64_t ino, uin
 	return i;
 }
 
+/* On a file system of layers births are known of what is younger than the helper. */
+Test(tree, a_made_file_is_no_earlier_one_of_its_number_that_has_no_time_of_birth)
+{
+	struct tree_news news = {
+		.attr = attr_of(5, S_IFREG | 0644), .until_ms = LATER, .name_until_ms = LATER
+	};
+	struct inode *old = learn(root, "f", 5, S_IFREG | 0644);
+
+	tree_kernel_get(tree, old);
+	news.attr.nlink = 1;
+	news.attr.btime_ns = BIRTH_PASSES | 1;
+	struct inode *new = tree_made(tree, root, "g", &news);
+
+	cr_expect(ne(ptr, new, old));
+	tree_unpin(tree, new);
+	tree_kernel_forget(tree, old, 1);
+}
+
 Test(tree, a_removed_inode_that_is_remembered_shares_its_number_with_none)
 {
 	struct inode *old = learn(root, "d", 5, S_IFDIR | 0755);
