@@ -238,18 +238,23 @@ enum err container_resume(struct provider *p, const struct call *call, struct er
 
 /* ---- Snapshots: images ---- */
 
+/* podman wants a body, the tag by itself, and to be told that the container is to wait. */
 static enum err commit_by_engine(struct command *c, const struct call *call, const char *name,
 	struct buf *id, struct error *e)
 {
+	const char *slash = strrchr(name, '/'), *tag = strchr(slash ? slash : name, ':');
+	AUTO_FREE char *repo = strndup(name, tag ? (size_t)(tag - name) : strlen(name));
 	AUTO_BUF struct buf path = BUF_INIT(2048);
 	AUTO_JSON struct json_object *json = NULL;
 	enum err kind;
 
-	buf_printf(&path, "/commit?container=%s&repo=", c->at.id);
-	http_escape(&path, name, NULL);
-	kind = buf_check(&path, "a name", e);
+	buf_printf(&path, "/commit?container=%s&pause=1&repo=", c->at.id);
+	http_escape(&path, repo ? repo : "", NULL);
+	buf_add_string(&path, "&tag=");
+	http_escape(&path, tag ? tag + 1 : "", NULL);
+	kind = repo ? buf_check(&path, "a name", e) : error_set(e, ERR_NO_MEMORY, "a name");
 	if (!kind)
-		kind = engine_ask(c, call, HTTP_POST, buf_text(&path), NULL, &json, e);
+		kind = engine_ask(c, call, HTTP_POST, buf_text(&path), "{}", &json, e);
 	buf_add_string(id, rest_text(json, "Id", ""));
 	return kind;
 }
@@ -266,7 +271,6 @@ static enum err commit_by_program(struct command *c, const struct call *call, co
 	return command_ask(c, call, &words, id, e);
 }
 
-/* The container waits meanwhile, so that its files fit together. */
 enum err container_snapshot(struct provider *p, const struct call *call, const char *name,
 	char id[SNAPSHOT_ID_SIZE], struct error *e)
 {

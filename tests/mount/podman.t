@@ -115,6 +115,9 @@ is "it runs" "$(by_service "$SANDBOXCTL" info podman:bare --json | field_of stat
 podman pause bare >/dev/null
 is "it is paused" "$(by_service "$SANDBOXFS" -f podman:bare wrong 2>&1)" "sandboxfs: podman:bare is paused; wake it with: podman unpause bare"
 ok "and goes on" by_service "$SANDBOXCTL" resume podman:bare
+is "a snapshot is an image of its name" "$(by_service "$SANDBOXCTL" snapshot podman:bare kept/it:1)" kept/it:1
+like "or else of its ID" "$(by_service "$SANDBOXCTL" snapshot podman:bare)" '^[0-9a-f]{64}$'
+is "which the service has" "$(podman image ls -q kept/it:1 | wc -l)" 1
 like "no such container" "$(by_service "$SANDBOXFS" -f podman:none wrong 2>&1)" "^sandboxfs: podman:none: .*no such container"
 podman rm -f -t 0 bare >/dev/null
 kill "$service"
