@@ -128,10 +128,25 @@ enum err e2b_adopt(struct e2b *b, const struct plane_sandbox *sandbox, struct er
 
 /* ---- The control plane ---- */
 
-static void note_seen(struct e2b *b, const struct plane_sandbox *sandbox)
+/* The number of a question that begins now. */
+static uint64_t begin_question(struct e2b *b)
+{
+	uint64_t number;
+
+	pthread_mutex_lock(&b->at.lock);
+	number = ++b->questions;
+	pthread_mutex_unlock(&b->at.lock);
+	return number;
+}
+
+/* The answer to a question that began earlier overwrites none to a later one. */
+static void note_seen(struct e2b *b, uint64_t number, const struct plane_sandbox *sandbox)
 {
 	pthread_mutex_lock(&b->at.lock);
-	b->seen = *sandbox;
+	if (number > b->answered) {
+		b->answered = number;
+		b->seen = *sandbox;
+	}
 	pthread_mutex_unlock(&b->at.lock);
 }
 
@@ -150,13 +165,14 @@ static enum err look(struct attachment *a, const struct call *call, struct attac
 {
 	struct e2b *b = e2b_of(&a->base);
 	struct plane_sandbox sandbox = { .state = SANDBOX_RUNNING, .ends_s = -1 };
+	uint64_t number = begin_question(b);
 	enum err kind = ERR_OK;
 
 	if (b->account.plane)
 		kind = plane_info(b->account.plane, call, a->id, &sandbox, e);
 	if (kind)
 		return kind;
-	note_seen(b, &sandbox);
+	note_seen(b, number, &sandbox);
 	view->life = sandbox.state == SANDBOX_PAUSED ? ATTACHMENT_RESTS : ATTACHMENT_RUNS;
 	view->info = (struct sandbox_info){ .state = sandbox.state, .expires_s = sandbox.ends_s };
 	memcpy(view->info.volumes, sandbox.volumes, sizeof sandbox.volumes);
@@ -170,6 +186,7 @@ static enum err wake(struct attachment *a, const struct call *call, struct attac
 	struct e2b *b = e2b_of(&a->base);
 	struct plane_sandbox sandbox;
 	bool auto_resumes = resumes_by_itself(b);
+	uint64_t number = begin_question(b);
 	enum err kind = plane_wake(b->account.plane, call, a->id, b->lifetime_s, &sandbox, e);
 
 	if (kind)
@@ -177,7 +194,7 @@ static enum err wake(struct attachment *a, const struct call *call, struct attac
 	sandbox.auto_resumes = auto_resumes;
 	/* Connections from before the pause are dead, and only their silence would show it. */
 	http_drop_connections(b->account.http);
-	note_seen(b, &sandbox);
+	note_seen(b, number, &sandbox);
 	view->life = ATTACHMENT_RUNS;
 	return ERR_OK;
 }

@@ -18,8 +18,9 @@ struct e2b {
 	struct attachment at;
 	struct account account;
 	int64_t lifetime_s;
-	struct daemon *daemon;     /* at.lock */
-	struct plane_sandbox seen; /* at.lock; the sandbox in the last answer, with its key */
+	struct daemon *daemon;        /* at.lock */
+	struct plane_sandbox seen;    /* at.lock; the sandbox in the last answer, with its key */
+	uint64_t questions, answered; /* at.lock; how many began, and the number of that answer's */
 };
 
 static inline struct e2b *e2b_of(struct provider *p)

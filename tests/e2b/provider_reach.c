@@ -4,10 +4,12 @@
  */
 #include "providers/e2b/e2b.h"
 #include "providers/http/client.h"
+#include "tests/e2b/envd_server.h"
 #include "tests/support/canned.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -349,4 +351,75 @@ Test(provider_connect, a_new_sandbox_that_is_too_old_is_deleted_again)
 	cr_expect(eq(int, provider_create(&e2b_provider, &cfg, NULL, id, &e), ERR_UNSUPPORTED));
 	cr_expect(eq(str, id, ""));
 	canned_stop(&server);
+}
+
+/* ---- Answers out of order ---- */
+
+static void *look_once(void *unused)
+{
+	struct attachment_view view;
+
+	(void)unused;
+	attachment_look(&b->at, NULL, &view, NULL);
+	return NULL;
+}
+
+static bool has_asked(uint64_t count)
+{
+	bool has;
+
+	pthread_mutex_lock(&b->at.lock);
+	has = b->questions >= count;
+	pthread_mutex_unlock(&b->at.lock);
+	return has;
+}
+
+static enum err pass_no_line(void *context, const struct log_line *line, struct error *why)
+{
+	(void)context, (void)line, (void)why;
+	return ERR_OK;
+}
+
+static void put_text(struct buf *out, const char *text)
+{
+	put_answer(out, 200, IS_JSON, text, strlen(text));
+}
+
+TestSuite(provider_answers, .timeout = 300);
+
+/* The look's answer comes after the request for the log, which is sent after the wake. */
+Test(provider_answers, a_look_that_began_before_a_wake_does_not_undo_it)
+{
+	static const char log[] = "GET /v2/sandboxes/i1/logs";
+	struct provider_config cfg = { .id = "i1" };
+	AUTO_BUF struct buf old = BUF_INIT(1000), new = BUF_INIT(1000), lines = BUF_INIT(1000);
+	struct envd_server plane = { 0 };
+	struct plane_sandbox seen;
+	pthread_t looker;
+
+	put_text(&old, PAUSED);
+	put_text(&new, RUNNING("t2"));
+	put_text(&lines, "{\"logs\":[]}");
+	envd_server_start(&plane,
+		(struct envd_row[]){ { .want = "GET /sandboxes/i1", .answer = &old, .after = log },
+			{ .want = "POST /v2/sandboxes/i1/connect", .answer = &new },
+			{ .want = log, .answer = &lines } },
+		3);
+	set_environment();
+	setenv("E2B_API_URL", plane.url, 1);
+	cr_assert(eq(int, e2b_new(&b, &cfg, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, e2b_name(b, cfg.id, &e), ERR_OK), "%s", e.text);
+	cr_assert(zero(int, pthread_create(&looker, NULL, look_once, NULL)));
+	while (!has_asked(1))
+		sched_yield();
+	cr_expect(eq(int, e2b_resume(&b->at.base, NULL, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, plane_logs(b->account.plane, NULL, "i1", pass_no_line, NULL, &e), ERR_OK),
+		"%s", e.text);
+	pthread_join(looker, NULL);
+	e2b_seen(b, &seen);
+	cr_expect(eq(str, seen.token, "t2"));
+	e2b_release(&b->at.base);
+	envd_server_stop(&plane);
+	envd_server_check(&plane);
+	envd_server_release(&plane);
 }
