@@ -133,12 +133,13 @@ static enum err begins_with_context(struct command *c, const struct source *s,
 
 /* ---- Facts about a pod ---- */
 
+/* Texts that may have lines of their own come last: they forge nothing before them. */
 static const char facts_wanted[] =
-	"-ojsonpath={.metadata.uid}{\"\\n\"}{.status.phase}{\"\\n\"}{.status.reason}{\"\\n\"}"
-	"{.metadata.annotations.kubectl\\.kubernetes\\.io/default-container}{\"\\n\"}"
+	"-ojsonpath={.metadata.uid}{\"\\n\"}{.status.phase}{\"\\n\"}"
 	"{.spec.containers[*].name}{\"\\n\"}{.metadata.labels." PROVIDER_MARK "}{\"\\n\"}"
-	"{.metadata.ownerReferences[*].uid}{\"\\n\"}"
-	"{.metadata.annotations." KUBERNETES_ENDS "}{\"\\n\"}";
+	"{.metadata.ownerReferences[*].uid}{\"\\n\"}{.status.reason}{\"\\n\"}"
+	"{.metadata.annotations." KUBERNETES_ENDS "}{\"\\n\"}"
+	"{.metadata.annotations.kubectl\\.kubernetes\\.io/default-container}{\"\\n\"}";
 
 void pod_release(struct pod *p)
 {

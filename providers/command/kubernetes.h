@@ -64,12 +64,12 @@ enum err kubernetes_ask(struct command *c, const struct call *call, bool is_name
 enum fact {
 	FACT_UID,
 	FACT_PHASE,
-	FACT_REASON,
-	FACT_DEFAULT,
 	FACT_CONTAINERS,
 	FACT_MARK,
 	FACT_OWNERS,
+	FACT_REASON,
 	FACT_ENDS,
+	FACT_DEFAULT,
 	FACTS
 };
 

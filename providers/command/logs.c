@@ -31,30 +31,29 @@ static enum err pass_lines(char *text, log_sink sink, void *context, struct erro
 	return kind;
 }
 
-/* What the program says on both outputs is the log. */
-static enum err ask(struct command *c, const struct call *call, const char *const *argv,
-	const char *const *more, struct buf *out, struct error *e)
+/* docker(1) and podman(1) write each of the container's outputs to their own, and then why not. */
+static enum err ask_program(
+	struct command *c, const struct call *call, struct buf *out, struct error *e)
 {
 	AUTO_WORDS struct words words = { 0 };
+	struct error why = { 0 };
+	enum err kind;
 
-	words_add_all(
-		&words, (const char *const[]){ "/bin/sh", "-c", "exec \"$0\" \"$@\" 2>&1", NULL });
-	words_add_all(&words, argv);
-	words_add_all(&words, more);
-	return command_ask(c, call, &words, out, e);
+	words_add_all(&words,
+		(const char *const[]){ "/bin/sh", "-c", "exec \"$0\" \"$@\" 2>&1",
+			c->transport->program, "logs", "--timestamps", "--tail=" TAIL, c->at.id,
+			NULL });
+	kind = command_ask(c, call, &words, out, &why);
+	return kind ? command_verdict_of(c, buf_text(out), &why, e) : ERR_OK;
 }
 
 static enum err read_container(
 	struct command *c, const struct call *call, struct buf *out, struct error *e)
 {
-	const char *const none[] = { NULL };
 	char path[256];
 
 	if (!c->engine)
-		return ask(c, call,
-			(const char *const[]){ c->transport->program, "logs", "--timestamps",
-				"--tail=" TAIL, c->at.id, NULL },
-			none, out, e);
+		return ask_program(c, call, out, e);
 	snprintf(path, sizeof path, "/containers/%s/logs?stdout=1&stderr=1&timestamps=1&tail=" TAIL,
 		c->at.id);
 	return engine_read(c, call, path, out, e);
@@ -74,9 +73,12 @@ enum err kubernetes_logs(
 {
 	struct command *c = (struct command *)p;
 	AUTO_BUF struct buf text = BUF_INIT(LOG_MAX);
-	enum err kind = ask(c, call,
-		(const char *const[]){ "kubectl", "logs", "--timestamps", "--tail=" TAIL, NULL },
-		(const char *const *)c->options.argv, &text, e);
+	AUTO_WORDS struct words words = { 0 };
+	enum err kind;
 
+	words_add_all(&words,
+		(const char *const[]){ "kubectl", "logs", "--timestamps", "--tail=" TAIL, NULL });
+	words_add_all(&words, (const char *const *)c->options.argv);
+	kind = command_ask(c, call, &words, &text, e);
 	return kind ? kind : pass_lines((char *)buf_text(&text), sink, context, e);
 }

@@ -118,7 +118,7 @@ no_mounted() {
 	[ "$(made 'f"{pods} {boxes}"')" = "[] []" ]
 }
 ok "which deletes it" wait_until "$PATIENCE" no_mounted
-manifest v1 Pod 'containers: [{name: one, image: busybox, env: [{name: A, value: "1"}, {name: B, value: "2"}]}, {name: two, image: y}]' >pod.yaml
+manifest v1 Pod 'containers: [{name: one, image: busybox, env: [{name: A, value: "1"}, {name: B, value: "2"}]}, {name: two, image: busybox}]' >pod.yaml
 name=$(ctl create kubernetes --template pod.yaml --env A=3 --label thread=8)
 is "a manifest of a Pod makes one" "$(listed) $(made 'pod["metadata"]["labels"]["team"], boxes')" "${name#kubernetes:} running 8 $me ('red', [])"
 is "whose variables are added to" "$(ctl exec "$name" 'echo "$A $B"')" "3 2"
@@ -127,6 +127,14 @@ kubectl create -f pod.yaml --namespace demos >/dev/null
 says "what sandboxfs did not make is not deleted" 1 \
 	"sandboxctl: kubernetes:demos/ours was not made by sandboxfs; remove it with: kubectl delete pod --namespace=demos ours" ctl delete kubernetes:demos/ours
 is "nor listed" "$(listed)" ""
+kubernetes_change 'cluster["pods"][-1]["default"] = words[0]' "
+one
+a mark
+
+"
+like "nor one with an annotation of many lines" "$(ctl delete kubernetes:demos/ours 2>&1)" 'kubernetes:demos/ours was not made by sandboxfs'
+kubernetes_change 'cluster["pods"][-1].update(default="", denies="get pods/log")'
+like "why there is no log is said" "$(ctl logs kubernetes:demos/ours/one 2>&1)" 'cannot get resource "pods/log".*; a role is needed'
 like "so it is there" "$(kubectl delete pod ours --namespace demos)" 'deleted$'
 copy() {
 	kubernetes_change 'cluster["pods"].append({**cluster["pods"][-1], "name": "copy", "uid": "copy-1", "object": {**cluster["pods"][-1]["object"],
