@@ -144,8 +144,8 @@ function print_verbs(fields,    i, n, slots, slot, heads, cells, widths) {
 		cells = cells " Ta " (slot[2] == "yes" ? "yes" : "\\-")
 	}
 	if (!has_heads++)
-		print ".Bl -column \"kubernetes:\"" widths "\n.It \\&" heads
-	print ".It Cm " fields[2] ":" cells
+		print ".Bl -column \"kubernetes\"" widths "\n.It \\&" heads
+	print ".It Cm " fields[2] cells
 }
 
 function print_failure(fields) {
