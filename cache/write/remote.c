@@ -102,9 +102,6 @@ static void invalidate_touched(struct cache *c, const struct change_about *about
 			tree_invalidate(c->tree, touched[n]);
 }
 
-/* The time for repeated requests, in ms: other requests for the same names wait meanwhile. */
-#define ASKED_AGAIN_MS 3000
-
 /*
  * A change with a number of its own is applied once, however often the request is sent. A removal
  * repeats its request by itself (names.c), for the file that it was of.
@@ -112,9 +109,7 @@ static void invalidate_touched(struct cache *c, const struct change_about *about
 static enum err ask(struct cache *c, const struct call *call, struct change_about *about,
 	const struct apply_request *request, struct change_result *result, struct error *e)
 {
-	struct asking asking = { .call = call,
-		.limit_ms = ASKED_AGAIN_MS,
-		.is_answered = !request->once || about->number };
+	struct asking asking = { .call = call, .is_answered = !request->once || about->number };
 	struct error why;
 	enum err kind;
 
