@@ -287,7 +287,7 @@ static bool may_go_on_locked(const struct validity *t, const struct call *call)
 /* A reader of what is known does not need the sandbox. The question took `cost_ms`, in vain. */
 static void go_on_locked(struct validity *t, int64_t cost_ms, const struct error *why)
 {
-	int64_t lasts = lasts_ms(t, cost_ms), full_ms = full_limit_ms(t);
+	int64_t lasts = cost_ms > OFFLINE_MS ? cost_ms : OFFLINE_MS, full_ms = full_limit_ms(t);
 
 	if (!t->audit_limit_ms)
 		log_warn(LOG_CACHE, "what is known is shown until the sandbox can be asked: %s",
@@ -298,8 +298,6 @@ static void go_on_locked(struct validity *t, int64_t cost_ms, const struct error
 		t->audit_limit_ms *= 2;
 	if (full_ms >= 0 && t->audit_limit_ms > full_ms)
 		t->audit_limit_ms = full_ms;
-	if (lasts > OFFLINE_MS)
-		lasts = cost_ms > OFFLINE_MS ? cost_ms : OFFLINE_MS;
 	tree_validate_offline(t->cache->tree, monotonic_ms() + lasts);
 }
 
