@@ -10,8 +10,9 @@
  * The lines behind the first have the results of the last batch, in the order of their numbers;
  * older lines mean nothing. A refusal is "NUMBER @KIND SENTENCE". The version of a regular file
  * after a change is "NUMBER =SIZE MTIME CTIME" (version_text.h), where there was room for it. The
- * version of the file that a rename took a name from follows it, behind a space. So the record is right at every moment that a kill leaves behind: only the one change that is begun
- * has to be examined (apply_again.c), whether it was made.
+ * version of the file that a rename took a name from follows it, behind a space. So the record is
+ * right at every moment that a kill leaves behind: only the one change that is begun has to be
+ * examined (apply_again.c), whether it was made.
  *
  * The record is locked with flock(2) while a batch is applied: a batch that is sent again waits for
  * its first run.
