@@ -102,6 +102,9 @@ static void invalidate_touched(struct cache *c, const struct change_about *about
 			tree_invalidate(c->tree, touched[n]);
 }
 
+/* The time for repeated requests that no call waits for, in ms: a mount that ends waits for each. */
+#define UNASKED_AGAIN_MS 3000
+
 /*
  * A change with a number of its own is applied once, however often the request is sent. A removal
  * repeats its request by itself (names.c), for the file that it was of.
@@ -109,7 +112,9 @@ static void invalidate_touched(struct cache *c, const struct change_about *about
 static enum err ask(struct cache *c, const struct call *call, struct change_about *about,
 	const struct apply_request *request, struct change_result *result, struct error *e)
 {
-	struct asking asking = { .call = call, .is_answered = !request->once || about->number };
+	struct asking asking = { .call = call,
+		.limit_ms = call ? 0 : UNASKED_AGAIN_MS,
+		.is_answered = !request->once || about->number };
 	struct error why;
 	enum err kind;
 
