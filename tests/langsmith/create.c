@@ -95,13 +95,17 @@ Test(langsmith_create, whose_answer_is_lost_is_deleted_by_its_name)
 Test(langsmith_create, what_may_have_been_made_behind_a_500_is_deleted_by_its_name)
 {
 	static const struct canned_row rows[] = {
-		{ "POST " BOXES " ", 500, NULL, NULL },
+		/* In the service's own form: any other answer counts as none. */
+		{ "POST " BOXES " ", 500,
+			"{\"detail\":{\"error\":\"InternalServerError\",\"message\":\"odd end\"}}",
+			NULL },
 		{ "DELETE " BOXES "/sandboxfs-", 204, NULL, NULL },
 	};
 	const struct provider_config cfg = { 0 };
 
 	SERVE(rows);
 	cr_expect(eq(int, create(&cfg), ERR_UNREACHABLE));
+	cr_expect(strstr(e.text, "odd end") != NULL, "%s", e.text);
 }
 
 Test(langsmith_create, a_name_as_long_as_a_uuid_is_a_snapshots_name)
