@@ -1,5 +1,6 @@
 #!/bin/sh
-# What runs the tests: the time that a test takes of the processors is told, and a run that is killed leaves no disk behind.
+# What runs the tests: the time that a test takes of the processors is told, a test that is ended cleans up, and a run that is
+# killed leaves no disk behind.
 # shellcheck disable=SC2016,SC2317
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
@@ -30,6 +31,25 @@ ok "with its seconds of a processor, which the idle one has not" awk -v busy="$S
 	told && $3 == busy { took = $1 }
 	told && $3 == idle { rested = $1 }
 	END { exit !(took > rested && rested < 0.5) }' said
+
+# ---- A test that is ended ------------------------------------------------------------------------
+
+cat >ended.t <<'END'
+#!/bin/sh
+trap 'exit 7' TERM
+echo 1..1
+: >"${0%/*}/started"
+sleep 1000 &
+wait
+END
+chmod +x ended.t
+LOGS=$SCRATCH/logs setsid "$TOP/tests/support/run-test" "$SCRATCH/ended.t" >said 2>&1 &
+RUN=$!
+tap_helpers="$tap_helpers $RUN"
+ok "a test has begun" wait_until "$PATIENCE" test -e started
+kill -TERM "-$RUN"
+wait "$RUN"
+is "who ends it with all its processes waits for what it does then" $? 7
 
 # ---- The disk of a run ---------------------------------------------------------------------------
 
