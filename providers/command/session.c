@@ -45,25 +45,34 @@ static enum err open_socket(int *ours, int *theirs, struct error *e)
 	return ERR_OK;
 }
 
+/*
+ * Nobody reads the text once the helper runs. So the program has both ends of the pipe, which never
+ * breaks, and a write that finds no room fails. A program may also open the pipe again, by
+ * /dev/stderr.
+ */
+static enum err hold_both_ends(int *theirs, struct error *e)
+{
+	char path[32];
+	int both;
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", *theirs);
+	both = spawn_fd(open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC));
+	close(take_fd(theirs));
+	*theirs = both;
+	if (both < 0)
+		return error_errno(e, errno, "a program's standard error");
+	/* The kernel may keep the size that pipes have. */
+	fcntl(both, F_SETPIPE_SZ, (int)NOISE_MAX);
+	return ERR_OK;
+}
+
 static enum err open_error(struct session *s, int *theirs, struct error *e)
 {
-	enum err kind;
+	enum err kind = spawn_pipe(&s->err, theirs, "a program", e);
 
-	if (!s->is_kept) {
-		kind = spawn_pipe(&s->err, theirs, "a program", e);
-		if (!kind && fcntl(s->err, F_SETFL, O_NONBLOCK))
-			kind = error_errno(e, errno, "a pipe for a program");
-		return kind;
-	}
-	kind = spawn_memory("", 0, "what a program says", &s->err, e);
-	if (kind)
-		return kind;
-	/* The text has no reader once the helper runs: a write that finds no room fails. */
-	if (ftruncate(s->err, (off_t)NOISE_MAX) ||
-		fcntl(s->err, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK))
-		return error_errno(e, errno, "memory for what a program says");
-	*theirs = spawn_fd(fcntl(s->err, F_DUPFD_CLOEXEC, 0));
-	return *theirs < 0 ? error_errno(e, errno, "a program's standard error") : ERR_OK;
+	if (!kind && fcntl(s->err, F_SETFL, O_NONBLOCK))
+		kind = error_errno(e, errno, "a pipe for a program");
+	return kind || !s->is_kept ? kind : hold_both_ends(theirs, e);
 }
 
 enum err session_pair(struct session *s, unsigned flags, int *in, int *err, struct error *e)
@@ -121,16 +130,21 @@ static enum err keep_output(
 	return s->noise_len > NOISE_MAX ? too_noisy(e) : ERR_OK;
 }
 
-static void read_memory(struct session *s)
+/* Reads no more than is there: the program may go on writing. */
+static void read_kept(struct session *s)
 {
-	char text[SESSION_SAID_MAX];
-	off_t size = lseek(s->err, 0, SEEK_CUR); /* the program's own place */
-	off_t from = size > (off_t)sizeof text ? size - (off_t)sizeof text : 0;
-	ssize_t got = pread(s->err, text, sizeof text, from);
+	char text[PIECE];
+	int left = 0;
 
-	buf_reset(&s->said);
-	if (got > 0)
+	ioctl(s->err, FIONREAD, &left);
+	while (left > 0) {
+		ssize_t got = read(s->err, text, sizeof text);
+
+		if (got <= 0)
+			return;
 		keep_last(&s->said, text, (size_t)got);
+		left -= (int)got;
+	}
 }
 
 static bool is_blank(const struct buf *b)
@@ -143,7 +157,7 @@ static bool is_blank(const struct buf *b)
 const char *session_words(struct session *s)
 {
 	if (s->is_kept && s->err >= 0)
-		read_memory(s);
+		read_kept(s);
 	return buf_text(is_blank(&s->said) ? &s->noise : &s->said);
 }
 

@@ -27,14 +27,14 @@ enum session_flags {
 	 * the programs that it started
 	 */
 	SESSION_APART = 1,
-	/* standard error is not read: its first MiB is kept in memory, the rest refused */
+	/* standard error is not read: the pipe keeps its first MiB or less, the rest is refused */
 	SESSION_KEPT = 2,
 };
 
 struct session {
 	pid_t pid; /* 0: none, or already waited for */
 	int fd;    /* standard input and output, which never blocks; -1: closed */
-	int err;   /* standard error: a pipe, or with SESSION_KEPT a file in memory; -1: ended */
+	int err;   /* a pipe of standard error; -1: ended */
 	bool is_kept, is_apart;
 	struct buf said;  /* text of standard error */
 	struct buf noise; /* output before the mark */

@@ -5,7 +5,7 @@
 #include <criterion/new/assert.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* More than a pipe holds. */
@@ -120,7 +120,7 @@ Test(command_session, errors_without_end_in_place_of_a_shell_are_not_waited_for)
 Test(command_session, errors_of_a_kept_program_take_no_more_memory_than_their_bound)
 {
 	AUTO_SESSION struct session s = SESSION_NONE;
-	struct stat kept;
+	int kept;
 	struct error e = { 0 };
 	char byte;
 
@@ -130,8 +130,8 @@ Test(command_session, errors_of_a_kept_program_take_no_more_memory_than_their_bo
 		"%s", e.text);
 	poll(&(struct pollfd){ .fd = s.fd, .events = POLLIN }, 1, -1);
 	cr_assert(eq(int, (int)read(s.fd, &byte, 1), 1));
-	cr_assert(zero(int, fstat(s.err, &kept)));
-	cr_expect(le(sz, (size_t)kept.st_blocks * 512, (size_t)1024 * 1024));
+	cr_assert(zero(int, ioctl(s.err, FIONREAD, &kept)));
+	cr_expect(le(int, kept, 1024 * 1024));
 }
 
 Test(command_session, the_last_errors_of_a_kept_program_are_its_words)
@@ -141,4 +141,32 @@ Test(command_session, the_last_errors_of_a_kept_program_are_its_words)
 
 	open_as(&s, "echo no such thing >&2; exit 1", SESSION_KEPT, "true", &e);
 	cr_expect(eq(str, (char *)session_words(&s), "no such thing\n"));
+}
+
+Test(command_session, a_kept_program_may_open_its_standard_error_by_name)
+{
+	AUTO_SESSION struct session s = SESSION_NONE;
+	struct error e = { 0 };
+
+	open_as(&s, "set -e; echo one >/dev/stderr; echo two >>/dev/stderr; exit 1", SESSION_KEPT,
+		"true", &e);
+	cr_expect(eq(str, (char *)session_words(&s), "one\ntwo\n"));
+}
+
+Test(command_session, a_kept_program_outlives_who_would_read_its_errors)
+{
+	AUTO_SESSION struct session s = SESSION_NONE;
+	struct error e = { 0 };
+	char byte = 0;
+
+	cr_assert(zero(int,
+			  open_as(&s, "exec sh", SESSION_KEPT, "read -r go; echo late >&2; echo $?",
+				  &e)),
+		"%s", e.text);
+	close(s.err);
+	s.err = -1;
+	cr_assert(eq(int, (int)write(s.fd, "\n", 1), 1));
+	poll(&(struct pollfd){ .fd = s.fd, .events = POLLIN }, 1, -1);
+	cr_assert(eq(int, (int)read(s.fd, &byte, 1), 1));
+	cr_expect(eq(chr, byte, '0'));
 }
