@@ -79,7 +79,7 @@ static enum err read_head(int fd, const struct call *call, const char *path, str
 			return error_set(e, ERR_PROTOCOL, "POST %s: no end of its headers", path);
 		kind = call_wait_fd(call, fd, POLLIN, e);
 		got = kind ? 0 : recv(fd, room, PIECE, 0);
-		if (!kind && got <= 0 && errno != EAGAIN && errno != EINTR)
+		if (!kind && (!got || (got < 0 && errno != EAGAIN && errno != EINTR)))
 			return lost(path, "the connection broke before an answer came", e);
 		if (got > 0)
 			buf_filled(received, (size_t)got);

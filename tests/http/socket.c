@@ -84,6 +84,7 @@ static void close_service(struct service *s)
 static enum err upgrade(struct service *s, int *fd, struct buf *received)
 {
 	open_service(s);
+	errno = EAGAIN; /* a call before left it */
 	return http_upgrade(s->http, &patient, "/start", "{\"a\":1}", fd, received, &s->e);
 }
 
