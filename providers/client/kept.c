@@ -49,8 +49,8 @@ static void session_free(struct session *s)
 /* A quarter of a second at 2 Mbit/s, as in outgoing.c. */
 #define LARGE_MIN ((size_t)64 * 1024)
 /*
- * The time that a small request waits for a large one, in ms: on a fast link that is over sooner
- * than a second helper is started.
+ * The time that a small request waits for large ones, in ms: on a fast link one is over sooner than
+ * a second helper is started.
  */
 #define ASIDE_AFTER_MS 1000
 
@@ -243,8 +243,11 @@ static void note_large(struct kept_transport *t, struct session *s)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* Whether the first helper is free for a small request. *lane: where the request goes otherwise. */
-static bool is_first_free(struct kept_transport *t, enum lane *lane)
+/*
+ * Whether the first helper is free for a small request, which waits since `since_ms`. *lane: where
+ * the request goes otherwise.
+ */
+static bool is_first_free(struct kept_transport *t, int64_t since_ms, enum lane *lane)
 {
 	const struct session *s;
 	bool is_free;
@@ -252,8 +255,9 @@ static bool is_first_free(struct kept_transport *t, enum lane *lane)
 	pthread_mutex_lock(&t->lock);
 	s = t->current[LANE_FIRST];
 	is_free = !s || !s->large || !t->keeper.costs_requests;
-	if (!is_free &&
-		(t->current[LANE_ASIDE] || monotonic_ms() - s->large_since_ms >= ASIDE_AFTER_MS))
+	if (!is_free && s->large_since_ms < since_ms)
+		since_ms = s->large_since_ms;
+	if (!is_free && (t->current[LANE_ASIDE] || monotonic_ms() - since_ms >= ASIDE_AFTER_MS))
 		*lane = LANE_ASIDE;
 	pthread_mutex_unlock(&t->lock);
 	return is_free;
@@ -262,10 +266,12 @@ static bool is_first_free(struct kept_transport *t, enum lane *lane)
 static enum err choose_lane(struct kept_transport *t, const struct call *call, bool is_large,
 	enum lane *lane, struct error *e)
 {
+	const int64_t since_ms = monotonic_ms();
 	enum err kind = ERR_OK;
 
 	*lane = LANE_FIRST;
-	while (kind == ERR_OK && !is_large && !is_first_free(t, lane) && *lane == LANE_FIRST)
+	while (kind == ERR_OK && !is_large && !is_first_free(t, since_ms, lane) &&
+		*lane == LANE_FIRST)
 		kind = call_sleep(call, LOOK_MS, e);
 	return kind;
 }

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -253,6 +254,56 @@ Test(helper_kept, where_a_large_request_takes_long_small_ones_have_another)
 	cancel_throw(&cancel);
 	pthread_join(thread, NULL);
 	cancel_release(&cancel);
+	unmute(&first);
+}
+
+static atomic_bool is_enough;
+static atomic_uint large_ones;
+
+/* One large request after another, each of which is over sooner than small ones wait. */
+static void *apply_much_often(void *context)
+{
+	struct cancel cancel;
+	pthread_t thread;
+
+	for (; !is_enough; large_ones++) {
+		cancel_init(&cancel, NULL);
+		cr_assert(eq(int, pthread_create(&thread, NULL, apply_much, &cancel), 0));
+		usleep(600000);
+		cancel_throw(&cancel);
+		pthread_join(thread, NULL);
+		cancel_release(&cancel);
+	}
+	return context;
+}
+
+/* A request may come between two, go to the first helper, and have no answer from that. */
+static enum err list_patiently(void)
+{
+	const struct call call = { .progress_ms = 5000 };
+	enum err kind;
+
+	do
+		kind = list_within(&call, NULL);
+	while (kind == ERR_TIMEOUT);
+	return kind;
+}
+
+Test(helper_kept, large_requests_one_after_another_hold_no_small_one_up)
+{
+	struct muted first;
+	pthread_t thread;
+
+	scene.costs_requests = true;
+	scene_open(LONG_MS);
+	expect_list();
+	first = mute(0);
+	cr_assert(eq(int, pthread_create(&thread, NULL, apply_much_often, NULL), 0));
+	cr_assert(eq(int, poll(&(struct pollfd){ .fd = first.kept, .events = POLLIN }, 1, -1), 1));
+	cr_expect(eq(int, list_patiently(), ERR_OK));
+	cr_expect(lt(uint, large_ones, 8));
+	is_enough = true;
+	pthread_join(thread, NULL);
 	unmute(&first);
 }
 
