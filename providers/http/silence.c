@@ -412,11 +412,12 @@ static void send_ping(struct http *h, struct transfer *t)
 	p->transfer.drops = t->drops;
 	h->silence.ping = p;
 	pthread_mutex_lock(&h->lock);
-	connections = t->is_bulk ? h->connections->bulk : h->connections->prompt;
+	connections = h->connections->prompt;
 	pthread_mutex_unlock(&h->lock);
 	transfer_start(&p->transfer, h->multi, h, connections);
 }
 
+/* On a connection for what is large a ping waits behind that in the buffers of the way. */
 static bool may_be_pinged(struct http *h, const struct transfer *t)
 {
 	pthread_mutex_lock(&h->lock);
@@ -424,7 +425,7 @@ static bool may_be_pinged(struct http *h, const struct transfer *t)
 
 	pthread_mutex_unlock(&h->lock);
 	return is_of_age && t->stream && t->is_sent && !t->has_received && !lasts(t) &&
-		!(t->flags & HTTP_ANSWERS_AT_ONCE);
+		!t->is_bulk && !(t->flags & HTTP_ANSWERS_AT_ONCE);
 }
 
 static void look_by_ping(struct http *h, struct transfer *t, int64_t now_ms)

@@ -276,6 +276,23 @@ Test(http_secure, a_late_answer_is_waited_for_while_its_connection_lives)
 	secure_expect_end(x, strlen("released"));
 }
 
+Test(http_secure, the_connection_of_a_large_request_is_not_doubted_for_what_is_on_the_way)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	AUTO_FREE char *body = calloc(1, HTTP_BULK_MIN);
+	struct http_request request;
+	struct error e = { 0 };
+
+	secure_open(SECURE_SERVER, "2", true);
+	secure.http->silence.least_ms = SUSPECT_MS;
+	request = secure_request("/late");
+	request.flags = HTTP_REQUIRE_2;
+	request.body = body;
+	request.body_len = HTTP_BULK_MIN;
+	cr_expect(eq(int, http_perform(secure.http, NULL, &request, &answer, &e), ERR_OK), "%s",
+		e.text);
+}
+
 /* ---- Needs of gRPC ---- */
 
 /* Reads the answer to its end, or to its error. */

@@ -51,6 +51,9 @@ function answer(request, response) {
 	case '/mute': // nothing on this connection is answered any more
 		response.end('muted')
 		return muted.add(request.stream.session)
+	case '/late': // nothing on this connection is answered for a second, as behind bytes on the way
+		muted.add(request.stream.session)
+		return setTimeout(() => request.on('end', () => response.end('taken')).resume(), 1000)
 	case '/roots': // how often / was asked for
 		return response.end(String(roots))
 	case '/sockets':
