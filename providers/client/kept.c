@@ -276,6 +276,18 @@ static enum err choose_lane(struct kept_transport *t, const struct call *call, b
 	return kind;
 }
 
+/* The first helper serves where there cannot be a second, only later. */
+static enum err get_chosen(struct kept_transport *t, enum lane lane, const struct call *call,
+	struct session **out, struct error *e)
+{
+	struct error why = { 0 };
+	enum err kind = lane == LANE_ASIDE ? get(t, LANE_ASIDE, call, out, &why) : ERR_OK;
+
+	if (lane == LANE_FIRST || (kind && kind != ERR_TIMEOUT && kind != ERR_INTERRUPTED))
+		return get(t, LANE_FIRST, call, out, e);
+	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
+}
+
 static enum err ask(struct helper_transport *base, const struct call *call, enum frame_type type,
 	struct buf *payload, const struct listener *listener, struct error *e)
 {
@@ -286,7 +298,7 @@ static enum err ask(struct helper_transport *base, const struct call *call, enum
 	enum err kind = choose_lane(t, call, is_large, &lane, e);
 
 	if (kind == ERR_OK)
-		kind = get(t, lane, call, &s, e);
+		kind = get_chosen(t, lane, call, &s, e);
 	if (kind != ERR_OK)
 		return kind;
 

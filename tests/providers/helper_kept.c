@@ -257,6 +257,31 @@ Test(helper_kept, where_a_large_request_takes_long_small_ones_have_another)
 	unmute(&first);
 }
 
+Test(helper_kept, where_there_cannot_be_a_second_helper_the_first_is_asked)
+{
+	const struct call impatient = { .progress_ms = 5000 };
+	struct error e = { 0 };
+	struct cancel cancel;
+	struct muted first;
+	pthread_t thread;
+
+	scene.costs_requests = true;
+	scene_open(LONG_MS);
+	expect_list();
+	cancel_init(&cancel, NULL);
+	first = mute(0);
+	scene.stillborn = 1;
+	scene.is_beyond_help = true;
+	cr_assert(eq(int, pthread_create(&thread, NULL, apply_much, &cancel), 0));
+	cr_assert(eq(int, poll(&(struct pollfd){ .fd = first.kept, .events = POLLIN }, 1, -1), 1));
+	cr_expect(eq(int, list_within(&impatient, &e), ERR_TIMEOUT), "%s", e.text);
+	cr_expect(eq(uint, scene.mended, 1));
+	cancel_throw(&cancel);
+	pthread_join(thread, NULL);
+	cancel_release(&cancel);
+	unmute(&first);
+}
+
 static atomic_bool is_enough;
 static atomic_uint large_ones;
 
