@@ -102,7 +102,7 @@ static void invalidate_touched(struct cache *c, const struct change_about *about
 			tree_invalidate(c->tree, touched[n]);
 }
 
-/* The time for repeated requests that no call waits for, in ms: a mount that ends waits for each. */
+/* Milliseconds for repeating what no call waits for: a mount that ends waits for each. */
 #define UNASKED_AGAIN_MS 3000
 
 /*

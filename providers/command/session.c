@@ -46,8 +46,8 @@ static enum err open_socket(int *ours, int *theirs, struct error *e)
 }
 
 /*
- * Nobody reads the text once the helper runs. So the program has both ends of the pipe, which never
- * breaks, and a write that finds no room fails. A program may also open the pipe again, by
+ * The text has no reader once the helper runs. So the program has both ends of the pipe, which
+ * never breaks, and a write that finds no room fails. A program may also open the pipe again, by
  * /dev/stderr.
  */
 static enum err hold_both_ends(int *theirs, struct error *e)

@@ -14,7 +14,7 @@
 enum envd_feature {
 	ENVD_HAS_DEFAULT_USER = 1, /* an older daemon refuses a request that names no user */
 	ENVD_TAKES_RAW_FILES = 2,  /* an older daemon's /files takes multipart/form-data alone */
-	/* not by the version: any request wakes the sandbox, so none is repeated in the background */
+	/* Not by the version: any request wakes the sandbox, so a background one is sent once. */
 	ENVD_AUTO_RESUMES = 4,
 };
 

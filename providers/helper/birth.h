@@ -9,7 +9,7 @@
 
 #include "providers/verbs.h"
 
-/* What a time of birth is compared with. */
+/* The moment and the file system that a time of birth is compared with. */
 struct birth_since {
 	uint64_t began_ns; /* this process, since 1970 */
 	uint64_t dev;      /* the file system of "/": the layers of others may be filled any time */
@@ -21,5 +21,5 @@ struct birth_since {
  */
 void birth_keep_since(const struct birth_since *since, struct attr *a);
 
-/* The same for this process. Threads: any. */
+/* birth_keep_since() for this process. Threads: any. */
 void birth_keep_since_start(struct attr *a);

@@ -9,7 +9,7 @@
 /* The members of an answer. */
 struct rest_log {
 	const char *lines; /* the list */
-	const char *time;  /* of a line: text, or milliseconds since 1970 */
+	const char *time;  /* a line's time: text, or milliseconds since 1970 */
 	const char *kind, *text;
 	const char *other_text; /* in place of an absent or empty `text`; NULL: none */
 	bool is_newest_first;
