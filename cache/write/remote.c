@@ -102,8 +102,8 @@ static void invalidate_touched(struct cache *c, const struct change_about *about
 			tree_invalidate(c->tree, touched[n]);
 }
 
-/* Milliseconds for repeating what no call waits for: a mount that ends waits for each. */
-#define UNASKED_AGAIN_MS 3000
+/* The time for repeated requests, in ms: other requests for the same names wait meanwhile. */
+#define ASKED_AGAIN_MS 3000
 
 /*
  * A change with a number of its own is applied once, however often the request is sent. A removal
@@ -113,7 +113,7 @@ static enum err ask(struct cache *c, const struct call *call, struct change_abou
 	const struct apply_request *request, struct change_result *result, struct error *e)
 {
 	struct asking asking = { .call = call,
-		.limit_ms = call ? 0 : UNASKED_AGAIN_MS,
+		.limit_ms = ASKED_AGAIN_MS,
 		.is_answered = !request->once || about->number };
 	struct error why;
 	enum err kind;

@@ -25,13 +25,11 @@ TestSuite(unanswered, .init = setup, .fini = teardown, .timeout = 300);
 
 /* ---- Asked for directly: names are not decided here ---- */
 
-static const struct call patient = { .progress_ms = 60000 }, hasty = { .progress_ms = 1500 };
-
-static enum err make_dir(const struct call *call, const char *name, struct error *e)
+static enum err make_dir(const char *name, struct error *e)
 {
 	static const struct create_args dir = { .op = CHANGE_MKDIR, .mode = 0755 };
 	struct cache_entry entry;
-	enum err kind = cache_make(far.cache, call, cache_root(far.cache), name, &dir, &entry, e);
+	enum err kind = cache_make(far.cache, NULL, cache_root(far.cache), name, &dir, &entry, e);
 
 	if (!kind)
 		cache_forget(far.cache, entry.inode, 1);
@@ -50,28 +48,18 @@ Test(unanswered, a_directory_whose_making_got_no_answer_is_made_once)
 		cr_assert(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
 		far.lost_as = losses[n];
 		far.lose_next = 1;
-		cr_expect(eq(int, make_dir(NULL, name, &e), ERR_OK), "%s: %s", name, e.text);
+		cr_expect(eq(int, make_dir(name, &e), ERR_OK), "%s: %s", name, e.text);
 		cr_expect(eq(uint, far.lose_next, 0));
-		cr_expect(eq(int, make_dir(NULL, name, NULL), ERR_EXISTS));
+		cr_expect(eq(int, make_dir(name, NULL), ERR_EXISTS));
 	}
 }
 
-/* The pauses alone are longer than three seconds. */
-Test(unanswered, a_directory_whose_making_gets_no_answer_for_seconds_is_made)
-{
-	struct error e = { 0 };
-
-	far.lose_next = 6;
-	cr_expect(eq(int, make_dir(&patient, "d", &e), ERR_OK), "%s", e.text);
-	cr_expect(eq(uint, far.lose_next, 0));
-}
-
-Test(unanswered, a_directory_whose_making_gets_no_answer_is_given_up_with_the_call)
+Test(unanswered, a_directory_whose_making_gets_no_answer_for_seconds_is_given_up)
 {
 	unsigned before = distant_applies(&far);
 
 	far.lose_answers = true;
-	cr_expect(eq(int, make_dir(&hasty, "d", NULL), ERR_UNREACHABLE));
+	cr_expect(eq(int, make_dir("d", NULL), ERR_UNREACHABLE));
 	far.lose_answers = false;
 	cr_expect(lt(uint, before + 1, distant_applies(&far)));
 }
