@@ -234,7 +234,7 @@ def bounds(programs):
 def verbs(programs):
     """The table of commands, as it is rendered, says of each provider what its own item says."""
     page = (TOP / "build/man/sandboxfs-providers.7").read_text()
-    rows = re.findall(r"^\.It (?:Cm (\w+):|\\&)((?: Ta \S+)+)$", page, re.M)
+    rows = re.findall(r"^\.It (?:Cm (\w+)|\\&)((?: Ta \S+)+)$", page, re.M)
     heads = rows[0][1].split()[1::2] if rows else []
     told = {name: dict(zip(heads, cells.split()[1::2])) for name, cells in rows[1:]}
     for provider, *_, slots, _, _ in facts("provider"):
