@@ -95,7 +95,7 @@ name_that_is_gone_when_asked() {
 
 # rename(2) alone: mv asks for attributes first, and would be held up as well.
 rename() { # PATH-IN-MOUNT PATH-IN-MOUNT
-	deadline "$PATIENCE" python3 -c 'import os, sys; os.rename(*sys.argv[1:])' "$MNT/$1" "$MNT/$2"
+	deadline 20 python3 -c 'import os, sys; os.rename(*sys.argv[1:])' "$MNT/$1" "$MNT/$2"
 }
 
 directory_that_is_moved_up_meanwhile() {
