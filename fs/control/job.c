@@ -221,8 +221,12 @@ enum err job_await_start(struct job *job, const struct cancel *cancel, struct er
 
 /* ---- Asking ---- */
 
-/* The answer is the line, then the requested output, which goes to `out`. */
-static enum err take_answer(struct job *job, struct answer *a, struct buf *out, struct error *e)
+/*
+ * The answer is the line, then the requested output, which goes to `out`. The job may have printed
+ * since the size was taken: a size below what was read would be a file that was cut.
+ */
+static enum err take_answer(
+	struct job *job, struct answer *a, uint64_t offset, struct buf *out, struct error *e)
 {
 	const char *text = buf_text(&a->out), *end = strchr(text, '\n');
 	struct job_look look;
@@ -231,6 +235,8 @@ static enum err take_answer(struct job *job, struct answer *a, struct buf *out, 
 		return error_set(e, ERR_PROTOCOL,
 			"job %" PRIu64 ": the sandbox does not say how it is", job->facts.id);
 	buf_consume(&a->out, (size_t)(end + 1 - text));
+	if (a->out.len && look.size < offset + a->out.len)
+		look.size = offset + a->out.len;
 	job_note_look(job, &look);
 	if (out)
 		buf_add(out, a->out.bytes, a->out.len);
@@ -256,7 +262,7 @@ static enum err look_at(struct job *job, const struct call *call, uint64_t offse
 	job_script_look(&script, job->base, !job_is_embedded(job), offset, len);
 	kind = ask(job, call, &script, NULL, &a, e);
 	if (!kind)
-		kind = take_answer(job, &a, out, e);
+		kind = take_answer(job, &a, offset, out, e);
 	if (!kind)
 		note_time_of_look(job, begun_ms);
 	return kind;

@@ -95,8 +95,11 @@ cat >reader.py <<-'END'
 	file = os.open(sys.argv[1], os.O_RDONLY)
 	said = os.read(file, 1 << 20)
 	assert said, "there is something"
+	got = len(said)
 	for _ in range(100):
+	    assert os.fstat(file).st_size >= got, "all that was read counts"
 	    more = os.read(file, 1 << 20)
+	    got += len(more)
 	    if not more:
 	        break
 	assert not more, "and an end"
