@@ -95,7 +95,8 @@ done
 translated() {
 	mount_sandbox "nat.$MOUNT_AS" network=nat
 	run 'tail -n +3 /proc/net/dev | cut -d : -f 1 | xargs; cat /etc/resolv.conf'
-	ok "a network of its own has a name server" grep -q '"stdout": "lo tap0\\nnameserver 10.0.2.3\\n"' response
+	is "a network of its own has a name server" "$(grep -o '"stdout": "[^"]*"' response)" \
+		'"stdout": "lo tap0\nnameserver 10.0.2.3\n"'
 	for address in 127.0.0.1 10.0.2.2; do
 		run "timeout 20 bash -c 'exec 3<>/dev/tcp/$address/$PORT' && echo reached"
 		fails "this machine's 127.0.0.1 is not reached at $address" grep -q '"stdout": "reached' response
