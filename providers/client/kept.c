@@ -1,7 +1,7 @@
 /*
  * Requests to a helper that serves while there are requests. The first one starts the helper, all
  * share it, and it is released when no request has come for a while. A helper whose stream broke,
- * that fell silent, is left to the requests that still wait for it; the next request starts
+ * or that fell silent, is left to the requests that still wait for it; the next request starts
  * another. Where the writes of a stream cost requests, and a large one takes long, small ones have
  * a second helper: nothing passes what one write has taken.
  */
